@@ -1,11 +1,10 @@
-"""`python sdk/generate.py`: writes what of the client is made from something else.
+"""`python sdk/generate.py`: writes the generated files of the client.
 
-`models.py` and `_requests.py` come from docs/openapi.json by datamodel-code-generator; `_terms.py`
-from the plain names that the pages and the guide have; `_languages.py` from the service's names of
-languages; `data/_columns.py` from the service's guesses of columns;
-`_sync/` from `_async/` by leaving out `async` and `await`, so that no line of logic is written
-twice. A test makes all of them anew and compares.
-"""
+`models.py` and `_requests.py` are generated from docs/openapi.json by datamodel-code-generator.
+`_terms.py` comes from the plain names on the pages and in the guide. `_languages.py` comes from
+the service's names of languages, and `data/_columns.py` from its guesses of columns. `_sync/`
+is `_async/` without `async` and `await`, so that no logic is written twice. A test generates
+all files again and compares them."""
 
 from __future__ import annotations
 
@@ -73,7 +72,7 @@ ASYNC_NAME = re.compile(r"Async(?=[A-Z])")
 
 
 def main() -> None:
-    """Write all of it."""
+    """Write all generated files of the SDK."""
     MODELS.write_text(models(), "utf-8")
     REQUESTS.write_text(requests(), "utf-8")
     TERMS.write_text(terms(), "utf-8")
@@ -179,14 +178,16 @@ def languages() -> str:
 
 
 def columns() -> str:
-    """Return the content of data/_columns.py: the same guesses as in the browser."""
+    """Return the content of data/_columns.py, a copy of the rules by which the service guesses the
+    field of a column."""
     heading = HEADING.format(source="shared/contracts/column_names.py")
     docstring, code = COLUMN_NAMES.read_text("utf-8").split("from __future__", 1)
     return f"{docstring}{heading}\nfrom __future__{code}"
 
 
 def simplified(node: Any, named: bool = False) -> Any:
-    """Return the schema without limits, examples and titles. named: its keys are names."""
+    """Return the schema without limits, examples and titles. `named` is True if the keys of
+    `node` are field names."""
     if isinstance(node, list):
         return [simplified(one) for one in node]
     if not isinstance(node, dict):
@@ -201,7 +202,7 @@ def simplified(node: Any, named: bool = False) -> Any:
 
 
 def bases(schemas: dict[str, Any]) -> dict[str, str]:
-    """Return component -> its base, for components with their own base."""
+    """Map each component with a special base class to the name of that base."""
     return {
         name: f"{BASE}.{base}"
         for name, schema in schemas.items()
@@ -211,7 +212,7 @@ def bases(schemas: dict[str, Any]) -> dict[str, str]:
 
 
 def synchronous() -> dict[str, str]:
-    """Return file of `_sync` -> its content."""
+    """Return the content of each file of `_sync` by its name, generated from `_async`."""
     return {
         path.name: without_async(path.read_text("utf-8"), path.name)
         for path in sorted((PACKAGE / "_async").glob("*.py"))
@@ -219,7 +220,7 @@ def synchronous() -> dict[str, str]:
 
 
 def without_async(source: str, name: str) -> str:
-    """Return the code in its blocking form."""
+    """Return the blocking version of async code."""
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
     lines = source.splitlines(keepends=True)
     made, row, column = [], 1, 0

@@ -104,7 +104,7 @@ def page(name: str) -> ModuleType | None:
 
 
 def page_details(name: str) -> dict[str, Any]:
-    """Return the fields of a request that only this metric's page needs."""
+    """Return the request fields that only the metric's page needs, such as `token_values`."""
     details: dict[str, Any] = getattr(page(name), "DETAILS", {})
     return details
 

@@ -41,7 +41,7 @@ Columns = NDArray[np.int64]
 
 
 class CardEstimate(Message):
-    """A number with its 95 % interval; null: undefined, or no interval can be had."""
+    """A number with its 95 % interval. Each is null if it is undefined or cannot be estimated."""
 
     value: float | None
     low: float | None = None
@@ -51,7 +51,7 @@ class CardEstimate(Message):
 
 
 class TemperatureGain(CardEstimate):
-    """Without the temperature less with it, so that > 0 is better with it."""
+    """The value without the temperature minus that with it; > 0 means that it helps."""
 
     p_value: float | None = Field(
         description="that it brings nothing, two-sided, over clusters; null for a single cluster"
@@ -59,7 +59,7 @@ class TemperatureGain(CardEstimate):
 
 
 class ModelCalibration(Message):
-    """Of the probability of the answer. In [0, 1] but where it is said."""
+    """The calibration of the answer's probability. Values are in [0, 1] unless noted."""
 
     ece: CardEstimate = Field(description="15 bins of equal width; without interval: see `excess`")
     ece_equal_mass: CardEstimate = Field(description="15 bins of equal count")
@@ -80,11 +80,10 @@ class ModelCalibration(Message):
 
 @dataclass(frozen=True)
 class LabelPredictions:
-    """Outputs for labelled rows.
+    """A model's outputs for N labelled rows.
 
-    logits: (N, L) outputs of the head. labels: (N,) columns of the true labels. keys: the cluster
-    of each row.
-    """
+    `logits`, (N, L), are the outputs of the head. `labels`, (N,), holds the columns of the true
+    labels. `keys` holds the cluster of each row."""
 
     logits: Floats
     labels: Columns
@@ -92,12 +91,13 @@ class LabelPredictions:
 
     @property
     def right(self) -> Floats:
-        """Return (N,) 1 if the predicted label is the true one; the temperature changes none."""
+        """Return a (N,) array with 1 where the predicted label is true. It is the same at all
+        temperatures."""
         right: Floats = (self.logits.argmax(axis=1) == self.labels).astype(np.float64)
         return right
 
     def probabilities(self, temperature: float) -> Floats:
-        """(N, L)."""
+        """Return the probabilities of the labels, of shape (N, L)."""
         return softmax(self.logits / temperature)
 
 
@@ -116,25 +116,23 @@ def best_temperature(logits: Floats, labels: Columns) -> float:
 
 
 def row_log_loss(logits: Floats, labels: Columns) -> Floats:
-    """(N,) negative log-likelihood of each true label, nats."""
+    """Return the negative log-likelihood of each row's true label, in nats, of shape (N,)."""
     chosen = logits[np.arange(len(labels)), labels]
     return np.asarray(logsumexp(logits, axis=1) - chosen, dtype=np.float64)
 
 
 def brier_scores(probabilities: Floats, labels: Columns) -> Floats:
-    """(N,) half the squared error summed over the labels, [0, 1], 0 is best (Brier, 1950).
+    """Return N halved sums of squared errors over labels, [0, 1], 0 is best (Brier, 1950).
 
-    Half, so that for two labels it is the squared error of the second one's probability.
+    For two labels, the half is the squared error of the second one's probability.
 
-    probabilities: (N, L), rows sum to 1.
-    labels:        (N,) columns of the true labels.
-    """
+    probabilities: (N, L), rows sum to 1. labels:        (N,) columns of the true labels."""
     truth = np.eye(probabilities.shape[1])[labels]
     return np.asarray(((probabilities - truth) ** 2).sum(axis=1) / 2)
 
 
 def model_calibration(answers: LabelPredictions, temperature: float) -> ModelCalibration:
-    """Raises ValueError without rows."""
+    """Return the calibration. Raises ValueError without rows."""
     probabilities, right = answers.probabilities(temperature), answers.right
     sure = probabilities.max(axis=1)
     found = measures.calibration(sure, right)
@@ -181,7 +179,8 @@ def excess(
     keys: list[str],
     how: Resampling = HOW,
 ) -> CardEstimate:
-    """Return the excess of (N,) probabilities of (N,) labels with its interval over clusters."""
+    """Return the calibration error of (N,) probabilities above its chance level, with the interval
+    over clusters."""
     ends = measures.excess_interval(predicted, labels, keys, how)
     low, high = ends if ends is not None else (None, None)
     return CardEstimate(
@@ -192,7 +191,7 @@ def excess(
 def _recalibrated(
     sure: Floats, right: Floats, keys: list[str]
 ) -> tuple[CardEstimate, CardEstimate]:
-    """Slope and intercept with intervals by Student's t over clusters."""
+    """Return recalibration slope and intercept, with Student's t intervals over clusters."""
     clusters = len(set(keys))
     found = measures.recalibration(sure, right, keys)
     if found is None:
@@ -235,7 +234,7 @@ PERTURBED_HOW = Resampling(resamples=300)
 
 
 class PartCalibration(Message):
-    """One label's probability on parts of the texts."""
+    """The calibration of one label on texts with words deleted or masked."""
 
     operator: Operator
     kept: float = Field(ge=0, le=1, description="share of the words that stay")
@@ -254,7 +253,8 @@ def part_calibration(
     temperature: float,
     mask: str = MASK,
 ) -> tuple[PartCalibration, ...]:
-    """Measure by operator and share kept; of two labels the second, whose errors are the same."""
+    """Measure calibration by operator and share kept. Of two labels only the second is measured,
+    because errors of both are equal."""
     made = []
     for operator, kept in CELLS:
         parts = [
@@ -285,7 +285,8 @@ def part_calibration(
 def perturb_example(
     example: TrainingExample, operator: Operator, kept: float, draw: int, mask: str = MASK
 ) -> TrainingExample:
-    """Keep this share of the words, at least one, of text and pair together."""
+    """Return the example with a random share `kept` of its words, at least one, in text and pair
+    together."""
     texts = [example.text, example.text_pair or ""]
     words = [WORD.findall(text) for text in texts]
     count = sum(map(len, words))
@@ -302,7 +303,8 @@ def perturb_example(
 
 
 def excesses(rows: Sequence[PartCalibration]) -> tuple[PartExcess, ...]:
-    """Return excesses by operator and share kept; of several labels the largest."""
+    """Return the excess calibration error by operator and share of text kept: the largest in
+    magnitude among the labels."""
     found: dict[tuple[Operator, float], float] = {}
     for row in rows:
         cell, value = (row.operator, row.kept), round(row.excess.value or 0.0, 4)

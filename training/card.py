@@ -1,4 +1,4 @@
-"""A model card: a common frame around the text of a task."""
+"""Writes model cards: sections that all tasks share, with task-specific text between them."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def framed(name: str, question: str, note: EmbeddedMetadata, body: str) -> str:
 
 
 def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more: str) -> str:
-    """Return the body of a card, with the numbers of every task by label."""
+    """Return the body of a model card, filled with the metrics per label that all tasks report."""
     labels = list(metrics.answered)
     quality = QUALITY.format(
         quality=quality_table({"on texts never trained on": metrics.held_back}),
@@ -209,7 +209,7 @@ def interval(one: CardEstimate) -> str:
 
 
 def gain(one: TemperatureGain) -> str:
-    """Format a gain with its p, and a note if it may be zero."""
+    """Format a gain with its p-value, and a note if p is above 0.05."""
     if one.p_value is None:
         return interval(one)
     sure = "" if one.p_value <= 0.05 else ": cannot be told from none"

@@ -64,7 +64,7 @@ def json_lines(path: Path, columns: set[str], contents: str) -> list[dict[str, A
 
 
 def one_hot(label: int, labels: int) -> tuple[float, ...]:
-    """Return the target of a certain label."""
+    """Return a vector that is 1 at index `label` and 0 elsewhere."""
     return tuple(float(column == label) for column in range(labels))
 
 
@@ -104,7 +104,8 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 def split_by_group(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Return (inside, outside), with this share of the families inside, in the original order."""
+    """Split the examples by family into (inside, outside), in the original order. `share` is the
+    share of families that go inside."""
     listed = list(examples)
     ordered = sorted(
         {example.cluster for example in listed},
@@ -118,7 +119,8 @@ def split_by_group(
 def _split_by_label(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Return (inside, outside), with this share of each original label's families inside."""
+    """Split the examples by family into (inside, outside), separately for each original label.
+    `share` is the share inside."""
     by_label: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         by_label[example.original_label].append(example)
@@ -142,8 +144,8 @@ class TokenRow:
 def tokenize(
     examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
 ) -> list[TokenRow]:
-    """Return a row for each example, cut to `longest` tokens. Raises ValueError if only some are
-    pairs. tokenizer: that of all-MiniLM-L6-v2 if absent."""
+    """Return a row for each example, cut to `longest` tokens. The default tokenizer is that of
+    all-MiniLM-L6-v2. Raises ValueError if only some examples are pairs."""
     tokenizer = tokenizer or minilm_tokenizer()
     texts = [example.text for example in examples]
     pairs = [example.text_pair for example in examples if example.text_pair is not None]
@@ -158,8 +160,8 @@ def tokenize(
 def token_range(
     examples: Sequence[TrainingExample], longest: int, tokenizer: Any = None
 ) -> tuple[int, int]:
-    """Return the 1st and 99th percentile of the texts' tokens, cut to `longest`; both lengths
-    occur."""
+    """Return the 1st and 99th percentile of the texts' token counts, truncated to `longest`. Both
+    are counts of actual texts."""
     lengths = sorted(len(row.ids) for row in tokenize(examples, longest, tokenizer))
     last = len(lengths) - 1
     return lengths[round(0.01 * last)], lengths[round(0.99 * last)]

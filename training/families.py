@@ -1,12 +1,13 @@
-"""Find the HateCheck family of each case of Multilingual HateCheck, and write `families.json`.
+"""Assigns each case of Multilingual HateCheck to a HateCheck family, and writes
+`families.json`.
 
 python -m training.families --data-folder ../shared/data
 
-The cases of Multilingual HateCheck are translations of HateCheck's, and the file does not say of
-which. A case joins the family of the English case of its functionality whose vector is nearest.
-Families that are almost as near are listed, too: the case is trained on only if none of them is
-held back. Vectors are those of multilingual-e5-small, less the mean of their language and group.
-"""
+The cases of Multilingual HateCheck are translations of HateCheck's cases, but the file does not
+name the original case. A case joins the family of the English case of its functionality whose
+vector is nearest. Families that are almost as near are also listed. The case is used for training
+only if none of them is held back. Vectors are those of multilingual-e5-small, minus the mean of
+their language and group."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ FEWEST = 3  # cases of a language and group, so that their mean says something
 
 @torch.inference_mode()
 def vectors(texts: Sequence[str]) -> Floats:
-    """(N, d) mean of each text's tokens in multilingual-e5-small."""
+    """Return (N, d) text embeddings: the mean of the token embeddings of multilingual-e5-small."""
     file = read_e5(e5_path())
     model, tokenizer = e5_model(file, ("a", "b")).eval(), e5_tokenizer(file)
     order = sorted(range(len(texts)), key=lambda row: len(texts[row]))
@@ -54,7 +55,8 @@ def vectors(texts: Sequence[str]) -> Floats:
 
 
 def centred(raw: Floats, cases: Sequence[TrainingExample]) -> Floats:
-    """Return (N, d) unit vectors without the common part of the cases of one language and group."""
+    """Return (N, d) unit vectors after subtracting the mean of the cases with the same language and
+    group. Small groups are not changed."""
     units = _units(raw)
     rows: dict[tuple[str, str | None], list[int]] = defaultdict(list)
     for row, case in enumerate(cases):
@@ -66,7 +68,7 @@ def centred(raw: Floats, cases: Sequence[TrainingExample]) -> Floats:
 
 
 def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """Return one English case per template; templates of a family differ beyond the group."""
+    """Return one English case per template. Templates of a family differ in more than the group."""
     first: dict[tuple[str, str | None], TrainingExample] = {}
     for case in cases:
         if case.source == "hatecheck":
@@ -77,10 +79,9 @@ def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExamp
 def nearest_families(
     english: Sequence[TrainingExample], others: Sequence[TrainingExample], near: Floats
 ) -> dict[str, list[str]]:
-    """Return id of the other cases → possible families, the nearest first.
+    """Map the id of each other case to its possible families, nearest first.
 
-    near: (N, M) similarity of N other cases with M English ones.
-    """
+    near: (N, M) similarity of N other cases with M English ones."""
     tested = np.array([case.functionality for case in english])
     families = {}
     for row, case in zip(near, others, strict=True):

@@ -1,18 +1,17 @@
-"""`embedded-hate`: the posts that it learns from, and what "hateful" means in them.
+"""The training posts of the model `embedded-hate`, and their definition of "hateful".
 
 Sources: HateXplain (Mathew et al., AAAI 2021), HateCheck (Röttger et al., ACL 2021), Multilingual
-HateCheck (Röttger et al., WOAH 2022) and BEEP! (Moon et al., SocialNLP 2020).
-A post is hateful if most of its annotators called it hate speech: "offensive" is not hateful.
-That is HateCheck's line too (abuse of no protected group is not hateful) and HateXScore's, which
-asks for the protected group. The training target is the share of annotators who said hate speech.
-HateCheck is held back by whole template families, together with their translations: no respelling,
-negation or translation of a held-back case was trained on.
+HateCheck (Röttger et al., WOAH 2022) and BEEP! (Moon et al., SocialNLP 2020). A post is hateful if
+most of its annotators called it hate speech: "offensive" is not hateful. HateCheck uses the same
+definition (abuse of no protected group is not hateful). So does HateXScore, which asks for the
+protected group. The training target is the share of annotators who said hate speech. HateCheck is
+held back by whole template families, together with their translations. The model was therefore
+trained on no respelling, negation or translation of a held-back case.
 
-Parts of posts are trained on too, with the label of the whole post. HateXScore and ICE ask about
-parts, and a model that never saw one is far too sure of them.
+The model is also trained on parts of posts, with the label of the whole post. HateXScore and ICE
+send parts, and a model that never saw parts is overconfident on them.
 
-The model card of `embedded-hate`, rendered from the measured numbers.
-"""
+This module also renders the model card of `embedded-hate` from the measured numbers."""
 
 from __future__ import annotations
 
@@ -191,7 +190,7 @@ class _Rows(Message):
 
 
 class HateQuality(Quality, _Rows):
-    """How good the probabilities are on one part, after how many rows it has."""
+    """The quality of the probabilities on one part of the data, and its row counts."""
 
 
 class LanguageQuality(_Rows):
@@ -228,7 +227,7 @@ class HateMetrics(Metrics):
 
 
 def render(note: EmbeddedMetadata, metrics: HateMetrics) -> str:
-    """The model card."""
+    """Return the text of the model card."""
     hate = metrics.called_hateful["hatespeech"]
     body = BODY.format(
         languages=LANGUAGE_TABLE.format(
@@ -384,16 +383,16 @@ def _families() -> dict[str, list[str]]:
 
 
 def possible_families(case: TrainingExample) -> set[str]:
-    """Return the possible families of a case; of an English case its family."""
+    """Return the families that a training case may belong to. For an English case this is its own
+    family."""
     return {case.cluster, *_families().get(case.id, ())}
 
 
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Split posts in three by label, and cases by their family in all languages.
 
-    Every second post for training or calibration comes with one of its parts. Of the English cases
-    every second one is used for training, since cases of a family are near copies.
-    """
+    Every second post for training or calibration is accompanied by a shortened copy. Of the English
+    cases every second one is used for training, since cases of a family are near copies."""
     train, calibration, held_back = [], [], []
     for source in POSTS:
         posts = split_by_label([example for example in examples if example.source == source])
@@ -423,7 +422,8 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 
 
 def with_parts(posts: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """Return these posts, and a part of every second one, made by an operator chosen by its id."""
+    """Return the posts, followed by a shortened copy of every second post. The post's id determines
+    the operator that shortens it."""
     parts = []
     for post in _half(posts):
         operator, kept = PART_CELLS[crc32(post.id.encode()) // 2 % len(PART_CELLS)]
@@ -437,7 +437,7 @@ def _half(examples: Iterable[TrainingExample]) -> list[TrainingExample]:
 
 
 def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
-    """Measure the held-back posts and the held-back families."""
+    """Evaluate the model on held-back posts and on held-back template families."""
     posts = [post for post in parts.held_back if post.source == "hatexplain"]
     cases = [case for case in parts.held_back_cases if case.source == "hatecheck"]
     of_posts, of_cases = to_predictions(ask(posts), posts), to_predictions(ask(cases), cases)
@@ -473,7 +473,7 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
 
 
 def _sizes(parts: Split) -> dict[str, dict[str, int]]:
-    """Return the numbers of texts of each source in each part, without the parts of texts."""
+    """Return the number of texts per source and data split, without excerpts of texts."""
     groups = {
         "trained": parts.train,
         "watched": [*parts.calibration, *parts.watched],
@@ -491,7 +491,8 @@ def _sizes(parts: Split) -> dict[str, dict[str, int]]:
 def language_quality(
     ask: Ask, examples: Sequence[TrainingExample], temperature: float
 ) -> LanguageQuality:
-    """Measure the rows of one language, whole and in parts. Both labels must occur."""
+    """Measure one language's rows, as whole texts and with words deleted or masked. Both labels
+    must occur."""
     found = to_predictions(ask(examples), examples)
     whole = _calibration(found, temperature)
     in_parts = None

@@ -1,11 +1,11 @@
-"""Calibration errors of probabilities, with the floor that chance alone sets.
+"""Calibration errors of probabilities, compared with the error that occurs by chance alone (the
+floor).
 
 ECE: Naeini, Cooper & Hauskrecht (2015). Its floor by resampled labels: Bröcker & Smith (2007),
 Weather and Forecasting 22. Debiased squared error: Kumar, Liang & Ma (2019), NeurIPS. Recalibration
 slope: Cox (1958), Biometrika 45. The functions are pure. They take (n,) probabilities of the
 positive label and (n,) labels, 0 or 1. The ECE of a perfectly calibrated model is above 0, so only
-the excess over the floor counts.
-"""
+the excess over the floor counts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ STEPS = 100
 
 @dataclass(frozen=True)
 class Calibration:
-    """Errors in [0, 1], except `excess`, [-1, 1]."""
+    """Calibration errors in [0, 1]. Only `excess` is in [-1, 1]."""
 
     ece: float  # 15 bins of equal width
     ece_equal_mass: float  # 15 bins of equal count
@@ -90,7 +90,8 @@ def binned_error(bins: Integers, gaps: Floats) -> float:
 def floor_draws(
     predicted: Floats, bins: Integers, draws: int, random: np.random.Generator
 ) -> Floats:
-    """Return (draws,) ECE of labels drawn from the probabilities."""
+    """Return the calibration error (ECE) of each of `draws` label sets, drawn at random from the
+    probabilities."""
     order = np.argsort(bins, kind="stable")
     ordered = predicted[order]
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
@@ -116,9 +117,9 @@ def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
 def excess_interval(
     predicted: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> tuple[float, float] | None:
-    """Return percentile ends of `excess` over resampled clusters, corrected for bias. Each resample
-    gets its own floor. Resampling adds noise, which only increases an error, so the ends are
-    centred on the estimate."""
+    """Return the percentile interval of `excess` (calibration error above its chance level), from
+    resampled clusters. The chance level is computed for each resample. Resampling noise only
+    increases an error, so the interval is centred on the estimate. Return None for one cluster."""
     resampled = _resampled_excess([predicted], labels, keys, how)
     if resampled is None:
         return None
@@ -140,9 +141,8 @@ class ExcessChange:
 def excess_change(
     first: Floats, second: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> ExcessChange:
-    """Compare two (n,) forecasts of the same (n,) labels with the same resamples and random
-    floors.
-    """
+    """Compare the excess calibration error of two (n,) forecasts of the same (n,) labels, with the
+    same resamples and random floors (errors by chance)."""
     values = [calibration(forecast, labels, how.seed).excess for forecast in (first, second)]
     resampled = _resampled_excess([first, second], labels, keys, how)
     value = values[0] - values[1]
@@ -158,8 +158,8 @@ def excess_change(
 def _resampled_excess(
     forecasts: list[Floats], labels: Floats, keys: list[str] | None, how: Resampling
 ) -> Floats | None:
-    """Return (resamples, forecasts) excesses over clusters drawn with replacement; None for one
-    cluster."""
+    """Return (resamples, forecasts) excess calibration errors, from clusters drawn with
+    replacement. Return None for one cluster."""
     for predicted in forecasts:
         _check(predicted, labels)
     order, codes = in_order(np.stack([*forecasts, labels], axis=1), keys)
@@ -188,7 +188,8 @@ def _center(resampled: Floats, value: float) -> Floats:
 
 @dataclass(frozen=True)
 class Recalibration:
-    """The fit logit P(1) = intercept + slope logit(p); slope 1 and intercept 0 are ideal."""
+    """The coefficients of logit P(1) = intercept + slope logit(p), fitted to predictions p. A slope
+    of 1 and an intercept of 0 are ideal."""
 
     slope: float
     slope_se: float  # over clusters
@@ -199,7 +200,8 @@ class Recalibration:
 def recalibration(
     predicted: Floats, labels: Floats, keys: list[str] | None = None
 ) -> Recalibration | None:
-    """Fit by maximum likelihood; None for one class only, or if p separates the classes."""
+    """Fit a logistic recalibration by maximum likelihood. Return None if there is only one class,
+    or if p separates the classes."""
     _check(predicted, labels)
     if labels.min() == labels.max():
         return None
@@ -213,7 +215,7 @@ def recalibration(
 
 
 def _logistic(design: Floats, labels: Floats) -> Floats | None:
-    """Fit by Newton's method; None if it does not converge."""
+    """Return logistic regression weights, or None if Newton's method does not converge."""
     weights = np.zeros(design.shape[1])
     for _ in range(STEPS):
         chance = expit(design @ weights)

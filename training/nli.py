@@ -1,8 +1,9 @@
-"""`embedded-nli`: does a premise entail a hypothesis, contradict it, or neither?
+"""Trains `embedded-nli`, which predicts if a premise entails a hypothesis, contradicts it, or
+neither.
 
-Source: e-SNLI (Camburu et al., NeurIPS 2018), the development part, on sentences of SNLI (Bowman et
-al., EMNLP 2015). SNLI asks about one premise several times: premises are held back whole.
-"""
+Source: the development part of e-SNLI (Camburu et al., NeurIPS 2018), with sentences of SNLI
+(Bowman et al., EMNLP 2015). SNLI repeats each premise, so all rows of a premise are held back
+together."""
 
 from __future__ import annotations
 

@@ -1,14 +1,15 @@
-"""Measures how far random passages stand out in posts that an embedded judge calls hateful.
+"""Measures how much masking random passages changes the prediction, in posts that an embedded judge
+calls hateful.
 
-`python -m training.standings --data ../shared/data/hatexplain.jsonl` asks `embedded-hate`, masks
-every place of a passage of each length in each short post, and writes `standings.json` beside the
-judge's weights: numbers only, no text. HateXScore and ICE calibrate their tests of short posts on
-them if the weights are the measured ones. Run it again after training.
+`python -m training.standings --data ../shared/data/hatexplain.jsonl` masks passages of each
+length at every position of each short post. It asks `embedded-hate` for predictions and writes
+`standings.json` next to the judge's weights. The file contains numbers only, no text.
+HateXScore and ICE calibrate their tests of short posts on this file if the weights are the
+measured ones. Run it again after training.
 
 The posts of `--data` are English. `--also ../shared/data/multilingual_hatecheck.jsonl` measures how
-often a random passage of a post in another language passes against them. The file names a language
-whose share is at most .05, and the test is used for it, too.
-"""
+often a random passage of a post in another language passes the test. A language with a share of at
+most .05 is listed in the file, and the test is used for it, too."""
 
 from __future__ import annotations
 
@@ -71,7 +72,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _by_language(path: Path) -> dict[str, list[str]]:
-    """Return the texts of each language that the judge learned."""
+    """Return up to `MOST_TEXTS` texts of each language that the model was trained on."""
     from training.hate import CODES, LANGUAGES
 
     found: dict[str, list[str]] = {}
@@ -84,7 +85,7 @@ def _by_language(path: Path) -> dict[str, list[str]]:
 
 
 def size_against(reference: Sequence[PassageStandings], other: Sequence[PassageStandings]) -> float:
-    """Return how often a random passage of the other texts has a calibrated p of at most .05."""
+    """Return how often a random passage of the `other` texts has a calibrated p of at most .05."""
     texts = [OtherText(one.words, np.array(one.standings)) for one in reference]
     shares = []
     for passage in other:
@@ -95,7 +96,8 @@ def size_against(reference: Sequence[PassageStandings], other: Sequence[PassageS
 
 
 def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:
-    """Return the standings of all places, ascending, for each passage of each hateful text."""
+    """Return the sorted standings of all positions, for each passage length in each hateful
+    text."""
     listed = list(texts)
     hateful = [
         text for text, p in zip(listed, _hateful(judge, listed), strict=True) if p >= DECIDING
@@ -111,8 +113,8 @@ def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:
 
 
 def passages_of(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (words of a passage, the text with each place of it masked), for each length that has
-    few places."""
+    """Yield (words of a passage, copies of the text that each mask another such passage). Lengths
+    with too few or too many passages are skipped."""
     units = count_units(text)
     for length in LENGTHS:
         if FEWEST_OTHERS <= len(units) - length <= MOST_OTHERS:
@@ -122,7 +124,7 @@ def passages_of(text: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _hateful(judge: Judge, texts: Sequence[str]) -> Floats:
-    """(N,) P(hateful)."""
+    """Return P(hateful) of each text, shape (N,)."""
     found: list[float] = []
     for start in range(0, len(texts), AT_ONCE):
         examples = [Example(text=text) for text in texts[start : start + AT_ONCE]]

@@ -1,11 +1,11 @@
-"""Train an embedded adapter anew, measure it, and write its model card.
+"""Train an embedded adapter again, measure it, and write its model card.
 
 python -m training.train {hate,nli,sentiment} --data-folder ../shared/data
 
-With `--measure` nothing is trained: the shipped weights are measured, at their own temperature.
+With `--measure` nothing is trained: the shipped weights are measured, with the temperature from
+training.
 
-The tasks that have an embedded adapter: what each reads, measures and says of itself.
-"""
+`TASKS` lists the tasks that have an embedded adapter."""
 
 from __future__ import annotations
 
@@ -69,7 +69,8 @@ def make(
     recipe: TrainingConfig,
     console: Console,
 ) -> Measured:
-    """Train, write the adapter, calibrate and measure it as written, write its card."""
+    """Train a model and write its adapter. Calibrate and measure the adapter as saved, then write
+    its model card."""
     folder.mkdir(parents=True, exist_ok=True)
     shown = (TextColumn("training"), BarColumn(), TextColumn("{task.fields[loss]}"))
     with Progress(*shown, TimeRemainingColumn(), console=console) as progress:
@@ -98,9 +99,8 @@ def make(
 class BestEpoch:
     """Writes the adapter after each epoch that lowers the loss, so that the best one stays.
 
-    The loss is that of the calibration part and of `Split.watched`, each at its own best
-    temperature.
-    """
+    The loss is the sum of the log losses on the calibration examples and on `Split.watched`. Each
+    uses the temperature that fits its examples best."""
 
     def __init__(self, parts: Split, folder: Path, recipe: TrainingConfig) -> None:
         self._parts = [part for part in (parts.calibration, parts.watched) if part]
@@ -120,7 +120,7 @@ class BestEpoch:
 
 
 def shipped(folder: Path, note: EmbeddedMetadata) -> Ask:
-    """Return the logits of the adapter in this folder."""
+    """Return a function that computes the logits of the adapter in this folder."""
     model, tokenizer = load_adapter(folder, note)
     return partial(logits, model.eval(), tokenizer=tokenizer)
 
@@ -128,7 +128,7 @@ def shipped(folder: Path, note: EmbeddedMetadata) -> Ask:
 def measure(
     task: TrainingTask[Measured], parts: Split, folder: Path, note: EmbeddedMetadata
 ) -> Measured:
-    """Evaluate the weights of this folder, and write note, metrics and card."""
+    """Evaluate the weights in this folder, and write metadata, metrics and model card to it."""
     metrics = task.evaluate(shipped(folder, note), parts, note.temperature)
     of_card = {
         "on_parts": excesses(metrics.parts),

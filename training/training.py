@@ -1,13 +1,13 @@
 """Trains an adapter, and evaluates it on examples outside of its training data.
 
-Training: cross-entropy against soft targets, AdamW, linear warm-up and decay. Deterministic: the
-same recipe, examples, threads and machine give the same weights, bit for bit. A `TrainingTask` is
-all that differs between adapters; `embedded.train` trains, calibrates and measures all alike.
+Training uses cross-entropy against soft targets, AdamW, linear warm-up and decay. It is
+deterministic: the same recipe, examples, threads and machine give the same weights, bit for bit. A
+`TrainingTask` holds everything that differs between adapters. `embedded.train` trains, calibrates
+and measures all of them in the same way.
 
-Evaluation: the figures of all cards. Rates and their intervals are over families, so that
-respellings of a template count once. Rows are batched as in the service (`RowByRow`), so the
-numbers of a card are those of the shipped model to the last bit.
-"""
+Evaluation computes the figures of all model cards. Rates and their intervals are over families, so
+that respellings of a template count once. Rows are batched as in the service (`RowByRow`), so the
+numbers of a card are those of the shipped model to the last bit."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class HitShare(Message):
 
 
 class Quality(Message):
-    """How good the probabilities are on one part."""
+    """The quality of a model's probabilities on one part of the data."""
 
     accuracy: HitShare
     majority_accuracy: float = Field(description="of always answering the more frequent label")
@@ -76,14 +76,14 @@ class Quality(Message):
 
 
 class Metrics(Message):
-    """What is measured of every task; tasks add to it."""
+    """The measurements of every training task. Tasks may add fields."""
 
     held_back: Quality
     parts: tuple[PartCalibration, ...] = Field(description="calibration on parts of the texts")
 
 
 class LabelMetrics(Metrics):
-    """The same, by label."""
+    """The metrics of a task, by label."""
 
     recall: dict[str, HitShare] = Field(description="by true label: answered with it")
     answered: dict[str, dict[str, int]] = Field(description="by true label: how often which")
@@ -91,12 +91,12 @@ class LabelMetrics(Metrics):
 
 
 def columns(examples: Sequence[TrainingExample]) -> Columns:
-    """Return (N,) the column of each example's true label."""
+    """Return the column of each example's true label, of shape (N,)."""
     return np.array([example.label for example in examples], dtype=np.int64)
 
 
 def to_predictions(logits: Floats, examples: Sequence[TrainingExample]) -> LabelPredictions:
-    """Return (N, L) outputs of the head with the true labels of these examples."""
+    """Return the head's (N, L) outputs with the true labels of these examples."""
     return LabelPredictions(logits, columns(examples), [example.cluster for example in examples])
 
 
@@ -118,10 +118,9 @@ def by_label(
     temperature: float,
     partial: tuple[PartCalibration, ...],
 ) -> LabelMetrics:
-    """Return the quality of the held-back part, and its recall by label.
+    """Return the metrics on the held-back part, with the recall of each label.
 
-    logits: (N, L) raw outputs of the head on the held-back part.
-    """
+    logits: (N, L) raw outputs of the head on the held-back part."""
     found = to_predictions(logits, parts.held_back)
     predicted = logits.argmax(axis=1)
     pairs = Counter(zip(found.labels.tolist(), predicted.tolist(), strict=True))
@@ -141,7 +140,8 @@ def by_label(
 
 
 def macro_f1(found: LabelPredictions) -> CardEstimate:
-    """Return the mean F1 of the labels; ValueError for a label neither present nor predicted."""
+    """Return the mean F1 of the labels. Raises ValueError for a label that is neither present nor
+    predicted."""
     predicted = found.logits.argmax(axis=1).tolist()
     pairs = list(zip(found.labels.tolist(), predicted, strict=True))
     rows = classification.label_counts(pairs, found.logits.shape[1])
@@ -153,7 +153,8 @@ def macro_f1(found: LabelPredictions) -> CardEstimate:
 
 
 def mean_roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
-    """Return P(a row with the label scores higher than one without), ties half; averaged."""
+    """Return P(a row with the label scores higher than a row without it), averaged over labels.
+    Ties count half."""
     probabilities = found.probabilities(temperature)
     chosen = range(probabilities.shape[1]) if probabilities.shape[1] > 2 else (1,)
     rows = np.column_stack([probabilities, found.labels])
@@ -166,7 +167,7 @@ def mean_roc_auc(found: LabelPredictions, temperature: float) -> CardEstimate:
 
 
 def hit_share(hits: Floats, keys: Sequence[str]) -> HitShare:
-    """Return the share of (N,) zeros and ones; ValueError for none."""
+    """Return the share of ones in N zeros and ones. Raises ValueError if N is 0."""
     if not len(hits):
         raise ValueError("a share of nothing")
     found = intervals.share(hits, keys)
@@ -197,11 +198,10 @@ BATCH = 64
 
 @torch.inference_mode()
 def logits(model: Any, examples: Sequence[TrainingExample], tokenizer: Any = None) -> Floats:
-    """(N, L) raw outputs of the head.
+    """Return the raw outputs of the head, of shape (N, L).
 
-    model: an adapter merged into its base, in evaluation mode. tokenizer: of all-MiniLM-L6-v2 if
-    absent.
-    """
+    `model` is an adapter merged into its base, in evaluation mode. The default `tokenizer` is
+    that of all-MiniLM-L6-v2."""
     rows = tokenize(examples, LONGEST, tokenizer)
     places: dict[tuple[int, bool], list[int]] = defaultdict(list)
     for place, row in enumerate(rows):
@@ -222,7 +222,8 @@ POOL = 16  # batches whose rows are sorted by length together
 
 @dataclass(frozen=True)
 class TrainingConfig:
-    """The settings of training. Chosen on the calibration part, never on the held-back one."""
+    """The settings of training. They were chosen on the calibration part of the data, never on the
+    held-back part."""
 
     epochs: int = 4
     batch: int = 32
@@ -253,7 +254,8 @@ def tokenizer_of(recipe: TrainingConfig) -> Any:
 
 
 def untrained(labels: tuple[str, ...], recipe: TrainingConfig) -> Any:
-    """Return the recipe's base with an untrained adapter, drawn from torch's global generator."""
+    """Return the base model of the configuration with an untrained adapter, whose weights are drawn
+    from torch's global generator."""
     which: dict[str, Any] = {}
     if recipe.layers is not None:
         which = {"layers_to_transform": list(range(recipe.layers)), "layers_pattern": "layer"}
@@ -325,7 +327,7 @@ def _optimizer(
 
 
 def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Iterator[list[int]]:
-    """Yield the row numbers of each step of an epoch: shuffled, rows of similar length together."""
+    """Yield the shuffled row numbers of each step. Rows of similar length share a step."""
     shuffled = torch.randperm(len(lengths), generator=order).tolist()
     batches: list[list[int]] = []
     for start in range(0, len(shuffled), size * POOL):

@@ -106,7 +106,8 @@ def _write(path: Path, content: Json) -> Path:
 
 
 def _peoples(language: str, terms: Json) -> Iterator[str]:
-    """Yield peoples named like their language, without names of nations and ordinary words."""
+    """Yield peoples whose name is that of their language, without names of nations and ordinary
+    words."""
     from babel import Locale  # needed to build only
     from babel.core import get_global
 

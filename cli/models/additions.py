@@ -153,7 +153,8 @@ def _free_name(options: Namespace, source: Found, file: Path) -> str:
 
 
 def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
-    """Return the keys of labels and languages from the command line. Raises CommandError."""
+    """Return the keys of a `models.toml` entry for labels and languages, from the command line.
+    Raises CommandError."""
     labels: dict[str, tuple[str, ...]] = {}
     for argument in options.label:
         label, equals, outputs = argument.partition("=")
@@ -196,7 +197,8 @@ def read_catalogue(file: Path) -> Catalogue:
 
 
 def resolve_source(source: str, settings: Settings) -> Found:
-    """Return the facts about a model, given its source as users write it. Raises CommandError."""
+    """Parse a source that a user typed, and return the facts about the model. Raises
+    CommandError."""
     scheme, _, rest = source.partition(":")
     if scheme in (*SERVED, "embedded"):
         return Found(source)
@@ -217,8 +219,8 @@ def resolve_source(source: str, settings: Settings) -> Found:
 
 
 def _folder(text: str, beside: Path) -> Found:
-    """Return the facts about a folder. A relative path is relative to models.toml, or else to the
-    working directory."""
+    """Return the facts about a model folder. A relative path is resolved against the folder of
+    models.toml, or else the working directory."""
     if not text.strip():
         raise CommandError("path: has no folder; write a folder, as in path:/models/mine")
     path = Path(text).expanduser()
@@ -253,8 +255,8 @@ def _vocabulary_size(folder: Path) -> int | None:
 
 
 def _weights_notes(folder: Path) -> tuple[str, ...]:
-    """Return the user's next steps for the weights. Raises CommandError if the weights are missing
-    or unreadable."""
+    """Return notes on what the user must do with the weights. Raises CommandError if the weights
+    are missing or unreadable."""
     try:
         next(folder.iterdir(), None)  # one that may not be read looks empty to `glob`
         demand_readable(folder)

@@ -270,7 +270,7 @@ class ModelOutputs:
 def check_model(
     models: Models, name: str, dtype: str, languages: Sequence[str] | None
 ) -> ModelOutputs:
-    """Measure one answer of the model, then run the tests. Raises ScoringError if the answer
+    """Time one answer of the model, then run the checks. Raises ScoringError if the answer
     fails."""
     if models.kind(name) in ("similarity", "cross-encoder"):
         return _check_similarity(models, name, TOLERANCE.get(dtype, COARSE))
@@ -296,7 +296,7 @@ def check_model(
 
 
 def _is_judge(model: Any) -> bool:
-    """Return True if the model has labels without a template."""
+    """Return True if the model has labels for an example without a prompt template."""
     try:
         model.labels_of(Example(text=SENTENCE))
     except BadInput:

@@ -149,7 +149,7 @@ def add(options: argparse.Namespace, settings: Settings) -> int:
 
 
 def pull_all(options: argparse.Namespace, settings: Settings) -> int:
-    """Download the models with these names. Return 0 if all are complete."""
+    """Download the named models, or all with `--all`. Return 0 if all are complete."""
     catalogue = read_catalogue(settings.models_file)
     if not options.names and not options.all:
         raise CommandError("no model is given; give one or more names, or add --all")

@@ -82,7 +82,8 @@ def _lines(label: str) -> Any:
     from tqdm.auto import tqdm  # it comes with the hub's client
 
     class ProgressLines(tqdm):  # type: ignore[misc]  # it has no types
-        """Prints the bytes, rate and time left, in a terminal on one changing line."""
+        """Prints a progress line (bytes, rate and remaining time). A terminal shows one line that
+        changes."""
 
         def __init__(self, *arguments: Any, **more: Any) -> None:
             more |= {"disable": False, "file": sys.stderr, "mininterval": 0}

@@ -125,7 +125,8 @@ def _run(options: argparse.Namespace, settings: Settings, console: Console) -> N
 
 
 def _check_signal(say: Say) -> Say:
-    """Return a wrapper of `say`. It exits first if a signal arrived whose exception was lost."""
+    """Return a wrapper of `say` that first exits if a signal arrived. The signal's own exception
+    may have been lost."""
 
     def check_and_say(*waited_for: str) -> None:
         if _came:

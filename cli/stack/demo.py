@@ -52,8 +52,8 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """Waits as long as jobs end or processes work. Prints the progress if the output is not a
-    terminal."""
+    """Decides how long to wait: until no job has ended and no process has made progress for some
+    time. Prints the progress if the output is not a terminal."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"

@@ -1,5 +1,5 @@
-"""Checks regularly that a process responds, and kills it if it does not, so that it is restarted. A
-process that is still starting may take as long as it makes progress."""
+"""Checks regularly that a process responds, and kills it if it does not. It is then restarted. A
+process that is still starting is not killed while it makes progress."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Runs Redis and PostgreSQL as child processes. PostgreSQL comes from a Python package. So does
+"""Runs Redis and PostgreSQL as child processes. PostgreSQL comes from a Python package, as does
 Redis, unless the operating system has Valkey or Redis. PostgreSQL listens on a Unix socket. Redis
-listens on a free port with a password, which is in a file that only we can read."""
+listens on a free port with a password, in a file that only the current user can read."""
 
 from __future__ import annotations
 
@@ -176,8 +176,8 @@ class Postgres:
 
 @contextlib.contextmanager
 def _restrict_access(folder: Path) -> Iterator[None]:
-    """Keep the folders above the data closed. If we are root, the wheel would otherwise open them
-    to everybody."""
+    """Keep the folders above the data closed. When run as root, the PostgreSQL package would
+    otherwise open them to everybody."""
     open_above = postgres_server.ensure_prefix_permissions
 
     def open_less(path: Path) -> None:

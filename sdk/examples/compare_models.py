@@ -1,4 +1,4 @@
-"""Does model v8 explain better than v7? Text by text, with an interval."""
+"""Compares the explanations of model v8 with those of v7, text by text, with an interval."""
 
 from touchstone_client import Touchstone
 

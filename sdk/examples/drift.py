@@ -1,4 +1,4 @@
-"""For cron: exit 1 if today's explanations are worse than last week's."""
+"""Exits with 1 if today's explanations are worse than last week's. Run it daily with cron."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Keep scores for later."""
+"""Scores a file of posts, and saves the scores as a Parquet table."""
 
 import pandas as pd
 

@@ -1,4 +1,4 @@
-"""Receive what has ended: uvicorn webhook_receiver:app"""
+"""Receives webhooks when jobs or batches have ended: uvicorn webhook_receiver:app"""
 
 import os
 

@@ -1,4 +1,4 @@
-"""The same scores without a service: the metrics run in this process."""
+"""Scores an explanation without a service: the metrics run in this process."""
 
 from touchstone_client import Local
 

@@ -73,7 +73,7 @@ class ConsistencyPredictions(Message):
 
 
 class ConsistencyTurn(Message):
-    """One turn of the conversation that asked for the explanation."""
+    """One message of the conversation that asked for the explanation."""
 
     role: Literal["system", "user", "assistant"]
     content: Content = Field(
@@ -116,7 +116,7 @@ def _without_default(schema: dict[str, Any]) -> None:
 
 
 class ConsistencyRequest(ExplainableRequest):
-    """A text, a model's explanation of its answer, and that model or its answers."""
+    """A text, a model's explanation of its answer, and the model or its precomputed answers."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the text that the model answered"
@@ -246,7 +246,8 @@ class ConsistencyRequest(ExplainableRequest):
 
     @property
     def way(self) -> Contributions:
-        """Return how word contributions are computed, by default as the variant does."""
+        """Return how word contributions are computed: as the request says, or else as the variant
+        does."""
         return self.contributions or VARIANTS[self.variant].contributions
 
 

@@ -43,8 +43,8 @@ class Passages:
 
 
 def passages(text: TextWords, cited: Places, draws: int, seed: int) -> Passages:
-    """Draw distinct random passages in runs of words as long as the cited ones. The cited passage
-    itself is left out."""
+    """Draw distinct random passages with the same lengths as the cited runs of words. The cited
+    passage itself is not drawn."""
 
     lengths = tuple(end - start for start, end in runs_of(cited))
     space = Runs(len(text), lengths)
@@ -69,9 +69,9 @@ class Simulated:
 
 
 def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) -> Simulated:
-    """Compare the cited passage with random ones: how often does each predict the model's answers
-    to edits? `changed` is True where an edit changes the answer. Its shape is (O, 1 + M), for O
-    ways to remove words and M random passages."""
+    """Measure how well the cited passage, and random passages, predict which edits change the
+    model's answer. `changed` is True where an edit changes the answer. Its shape is (O, 1 + M), for
+    O ways to remove words and M random passages."""
     rows = predictions(passages.taken)
     rated = [precision(row, changed, balanced=balanced) for row in rows]
     null = [rating.value for rating in rated[1:] if rating.value is not None]

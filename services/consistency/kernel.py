@@ -23,12 +23,11 @@ CHANGES, STAYS, UNKNOWN = 1, 0, -1  # predictions of an edit's answer
 
 
 def predictions(cited: Bools) -> Predictions:
-    """Predict the effect of K edits, if each of K passages is the cited one in turn.
+    """Predict the effect of K edits for each of K passages, as if that passage were the cited one.
 
     In the (K, K) result, row i cites passage i and column j removes passage j. `cited`, of shape
     (K, n), marks the words of each passage. Removing all cited words should change the answer, and
-    removing none should keep it. Otherwise the prediction is unknown.
-    """
+    removing none should keep it. Otherwise the prediction is unknown."""
     counts = cited.astype(np.int64)
     shared, sizes = counts @ counts.T, counts.sum(axis=1)[:, None]
     return np.where(shared == sizes, CHANGES, np.where(shared == 0, STAYS, UNKNOWN)).astype(np.int8)

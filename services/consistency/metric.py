@@ -190,9 +190,10 @@ class Consistency(
 
 
 def _agreed(request: ConsistencyRequest, answers: Answers) -> Agreement | None:
-    """Compare the words' contributions to the answer and to the explanation. For chance, the
-    explanation's contributions are permuted among words of up to three characters, and among all
-    others. Otherwise a text with a few important words would agree with every explanation."""
+    """Compare the words' contributions to the answer and to the explanation. The null distribution
+    permutes the explanation's contributions separately among words of up to three characters and
+    among longer ones. Otherwise a text with a few important words would agree with every
+    explanation."""
     answer, explanation = answers.answer, answers.explanation
     if answer is None or explanation is None or "attribution" not in request.parts:
         return None

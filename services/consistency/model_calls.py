@@ -1,6 +1,6 @@
-"""Calls the model on the text, on edits of it, and on variations that keep only some words. All
-requests to one model share its calls: one for whole texts, and one for variations. The
-log-probabilities of explanations need further calls."""
+"""Calls the model on the text, on edits of the text, and on variations that keep only some words.
+All requests to one model share two calls, for whole texts and for variations. The log-probabilities
+of explanations need further calls."""
 
 from __future__ import annotations
 
@@ -141,7 +141,8 @@ class Answers:
 
     @property
     def attributed(self) -> WordRows:
-        """Return the variations of the text from which contributions are computed."""
+        """Return the variations of the text from which word contributions (Shapley values) are
+        computed."""
         rows = [row_of(standing, self.variant.absent) for standing in self.standing]
         return self.text.word_rows(self.example, rows)
 
@@ -279,8 +280,8 @@ def _predict(answers: Answers) -> None:
 
 
 def _judge_variations(judge: Judge, batch: Sequence[Answers]) -> None:
-    """Get the model's answers to the metric's edits and to the variations for contributions, in one
-    call."""
+    """Get the model's answers to the edited texts and to the variations for word attribution, in
+    one call."""
     calls: list[tuple[Answers, str, WordRows]] = []
     for answers in batch:
         wants_edits = answers.wants("simulatability") and not answers.request.edits
@@ -331,8 +332,8 @@ def _can_attribute(answers: Answers) -> bool:
 
 
 def _edits(answers: Answers) -> list[WordRow]:
-    """Return the edited texts, operator by operator: for each the cited passage, then M random
-    passages."""
+    """Return the edited texts, grouped by operator (delete or mask). Each group edits the cited
+    passage first, then M random passages."""
     if answers.passages is None:
         return []
     rows: list[WordRow] = []

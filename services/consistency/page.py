@@ -64,7 +64,7 @@ class NullBlock:
 
 @dataclass(frozen=True, slots=True)
 class ConsistencyView:
-    """The values that the template shows in addition to the report."""
+    """The values that the page's template shows in addition to the report."""
 
     kept: bool
     text: list[MarkedText]

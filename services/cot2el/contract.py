@@ -230,7 +230,8 @@ def cost(request: Cot2elRequest, reads: int) -> Sequence[Work]:
 
 
 def _polarity(request: Cot2elRequest) -> Iterator[Work]:
-    """Yield an upper bound: each pair may need one row of about twice its length."""
+    """Yield the work of the polarity check as an upper bound: each pair may need one model input of
+    about twice its length."""
     if request.pairs and request.polarity in (None, "nli") and request.variant == "robust":
         words = sum(words_of(pair.explanation) for pair in dict.fromkeys(request.pairs))
         yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("sides", 2)))

@@ -165,8 +165,8 @@ NOTHING = Cot2elComponents(
 def _rule_coverage(
     request: Cot2elRequest, reasoning: str | None
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the supported languages, and the texts that prompts or rules cannot read. `reasoning`
-    is None if it has not been written yet."""
+    """Return the languages of the texts, and an obstacle for each text in a language that prompts
+    or rules do not support. `reasoning` is None if it has not been written yet."""
     requested = requested_language(request)
     text = in_words(request.question)
     question = find_language(text, requested)

@@ -49,7 +49,7 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """A piece of the reasoning, and the spans that end with it."""
+    """A piece of the reasoning, with a tag for each span that ends at the end of the piece."""
 
     piece: MarkedText
     tags: tuple[Tag, ...]
@@ -118,7 +118,7 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
 
 
 def _parts(report: Cot2elResult) -> tuple[ReasoningPart, ...]:
-    """Split the reasoning at every end of a span. The page shows the span's tag there."""
+    """Split the reasoning after each cited span. The page shows the span's tag at this point."""
     text = report.reasoning or ""
     marks = [
         Mark(row.start, row.end, row.stance, f"{SAYS[row.stance]} {row.label}")

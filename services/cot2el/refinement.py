@@ -46,7 +46,7 @@ COPY = 0.9  # similarity, without negations, at which a text copies another
 
 @dataclass(frozen=True)
 class PolarityReading:
-    """The result of checking that a unit says the same as its explanation."""
+    """The result of checking that a passage of the reasoning says the same as its explanation."""
 
     polarity: PolarityOutcome
     contradiction: float | None = None  # P, [0, 1]; None: not read by a model
@@ -63,7 +63,7 @@ ReadPolarity = Callable[
 
 
 def without_polarity(unit: str, explanation: str) -> PolarityReading | None:
-    """Skip the check of polarity, as the paper and the released code do."""
+    """Return None, because the paper and the released code do not check polarity."""
     return None
 
 
@@ -139,8 +139,8 @@ def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
 def word_permutations(
     request: Cot2elRequest, reasoning: str, explanations: Sequence[str]
 ) -> list[str]:
-    """Return the explanations with their words in random order, all of one draw before the next
-    draw."""
+    """Return the explanations with their words in random order, once per draw. The result is
+    ordered by draw."""
     count = request.control_draws
     if VARIANTS[request.variant].matched_control:
         draws = [generator(request.seed, "shuffle", reasoning, index) for index in range(count)]
@@ -151,8 +151,8 @@ def word_permutations(
 
 
 def other_items(request: Cot2elRequest, reasoning: str, explanations: Sequence[str]) -> list[str]:
-    """Return random explanations of other items, as many per draw as there are explanations. The
-    list is empty if the variant does not use them."""
+    """Return random explanations of other items, `control_draws` for each explanation. The list is
+    empty if the variant does not use them."""
     pool = [text for text in request.control_pool or load_pool() if text not in set(explanations)]
     if not pool or not VARIANTS[request.variant].matched_control:
         return []
@@ -169,7 +169,7 @@ def load_pool() -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class AlignmentBaseline:
-    """Texts that represent chance, and the units of the reasoning that resemble them most."""
+    """Random baseline texts, with the units of the reasoning that are most similar to them."""
 
     draws: int
     texts: tuple[str, ...]
@@ -178,7 +178,8 @@ class AlignmentBaseline:
 
 @dataclass(frozen=True)
 class AlignedReasoning:
-    """Extracted explanations with the units that resemble them, before polarity is checked."""
+    """Extracted explanations, each with the most similar unit of the reasoning, before polarity is
+    checked."""
 
     text: str  # the reasoning; "" without one
     language: Language
@@ -353,8 +354,8 @@ def align_texts(
 
 
 def rule_of(request: Cot2elRequest) -> RefinementRule:
-    """Return the rule for which explanations count as found in the reasoning, with the variant's
-    defaults."""
+    """Return the rule that decides which explanations count as found in the reasoning. Unset
+    options use the variant's defaults."""
     variant = VARIANTS[request.variant]
     least = variant.min_similarity if request.min_similarity is None else request.min_similarity
     steps = MOST_STEPS // (1 + 2 * request.control_draws)

@@ -63,7 +63,7 @@ class Cot2elUnplaced(Message):
 
 
 class Cot2elListedPair(Message):
-    """An explanation with label and stance; empty if texts are not stored."""
+    """An explanation, empty if texts are not stored, with its label and stance."""
 
     explanation: str
     label: Key
@@ -98,7 +98,7 @@ class Cot2elSimilarities(Message):
 
 
 class Cot2elAgreement(Message):
-    """Agreement in both directions."""
+    """Agreement of extracted and human explanations."""
 
     precision: Share = Field(
         description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
@@ -112,7 +112,7 @@ class Cot2elAgreement(Message):
 
 
 class Cot2elValidation(Message):
-    """Agreement with the annotator's pairs."""
+    """The agreement with the annotator's (explanation, label) pairs."""
 
     metrics_used: tuple[Literal["lexical", "syntactic", "semantic", "levenshtein"], ...]
     group_mean: Cot2elAgreement = Field(
@@ -127,7 +127,7 @@ class Cot2elValidation(Message):
 
 
 class Cot2elComponents(Message):
-    """Counts and shares; null if there is nothing to count."""
+    """Counts and shares of explanations. A share is null if there is nothing to count."""
 
     faithfulness: Share | None = Field(description="explanations kept / explanations parsed")
     mean_similarity: Share | None = Field(description="mean similarity to the nearest unit")
@@ -163,7 +163,7 @@ class Cot2elShuffledWords(Message):
 
 
 class Cot2elResult(Report):
-    """The score is the faithfulness of the explanations."""
+    """The result of CoT2EL. The score is the faithfulness of the explanations."""
 
     status: Literal["ok", "no_reasoning", "parse_failed", "not_read"] = Field(
         description="`no_reasoning`: the model wrote no reasoning part; `parse_failed`: no valid "
@@ -200,7 +200,7 @@ class Cot2elExplanationCounts(Message):
 
 
 class Cot2elOptionCounts(Message):
-    """Counts of options, by their explanations after filtering."""
+    """Counts of options, by the kind of explanation that remains after filtering."""
 
     supported: Count = Field(description="options with a supporting explanation")
     opposed: Count = Field(description="options with opposing explanations only")
@@ -209,7 +209,7 @@ class Cot2elOptionCounts(Message):
 
 
 class Cot2elBatchReport(BatchReport):
-    """Faithfulness, and agreement with annotators."""
+    """The batch report of CoT2EL: faithfulness, and agreement with annotators."""
 
     statuses: dict[str, int] = Field(description="results by `status`")
     explanations: Cot2elExplanationCounts | None = Field(

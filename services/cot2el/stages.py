@@ -226,7 +226,7 @@ SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_l
 
 @dataclass(frozen=True)
 class StructuredParse:
-    """The explanations in a parsed answer, and the keys that match no option."""
+    """The explanations in a parsed answer. `unplaced` holds the keys that name no answer option."""
 
     pairs: tuple[Explanation, ...]
     unplaced: tuple[tuple[str, int], ...]  # key, number of statements
@@ -305,8 +305,8 @@ def unique_pairs(pairs: Sequence[Explanation]) -> tuple[Explanation, ...]:
 
 
 def reasoning_prompt(request: Cot2elRequest) -> Prompt:
-    """Return the prompt that asks for an option (Table 6 of the CoT2EL paper). The model's
-    reasoning before its answer is kept."""
+    """Return the prompt that asks the model to choose an option (Table 6 of the CoT2EL paper). The
+    model's reasoning before its answer is kept."""
     return Prompt(turns=(_turn("user", choose(request.question, request.options)),))
 
 

@@ -1,5 +1,5 @@
-"""The three variants. They differ in the units of the reasoning and in the rules for accepting one.
-Source: Chen et al., EMNLP 2025, Eqs. 3 and 4; `reference` follows mainlp/CoT2EL."""
+"""The three variants. They differ in the units of the reasoning and in the rules for accepting an
+explanation. Source: Chen et al., EMNLP 2025, Eqs. 3 and 4; `reference` follows mainlp/CoT2EL."""
 
 from __future__ import annotations
 

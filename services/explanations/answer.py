@@ -103,7 +103,7 @@ CUT = Answer("", (), "length", None, None, cut=True)
 
 
 def answer_of(completion: Completion) -> Answer:
-    """Separate answer and reasoning, using the server's fields or the marks in the text."""
+    """Separate answer and reasoning, using the server's fields or the tags in the text."""
     text = completion.text
     if completion.reasoning is not None:
         return Answer(text, completion.tokens, completion.finish, completion.reasoning, None)

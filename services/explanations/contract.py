@@ -200,7 +200,8 @@ class ExplanationsRequest(JobRequest):
         return ElicitedExplanation(inputs=self.inputs, policy=policy, model=self.model, **fields)
 
     def further(self) -> tuple[FurtherRequest, ...]:
-        """Return the requests to the metrics, with a placeholder in place of the answer."""
+        """Return the follow-up requests that score the new explanation with metrics. A placeholder
+        stands for the model's answer."""
         return self._further
 
     @property
@@ -209,8 +210,8 @@ class ExplanationsRequest(JobRequest):
         return self.items is not None or self.draws > 1
 
     def jobs(self) -> Iterator[Self]:
-        """Yield one request per job, in the order of items. The draws of an item have the seeds
-        seed, seed + 1, and so on. Raises ValidationError."""
+        """Yield one request per job, in the order of items. The repetitions of an item have the
+        seeds seed, seed + 1, and so on. Raises ValidationError."""
         for number, item in enumerate(self.items or (None,)):
             first = self._job(number, item)
             for draw in range(self.draws):

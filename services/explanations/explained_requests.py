@@ -1,5 +1,5 @@
-"""Converts a metric's request that has `explain` into a request to `/v1/explanations` with that one
-metric. Errors point to the fields of the metric's request. Source: specs "models" §7."""
+"""Converts a metric's request with `explain` into a request to `/v1/explanations` for this metric.
+Errors point to the fields of the metric's request. Source: specs "models" §7."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def explanations_request(
 def _policy(
     request: ExplainableRequest, explain: Explain
 ) -> PolicyName | ExplanationsOwnPolicy | None:
-    """Return the metric's policy if it is a text and the prompt has a placeholder for a policy."""
+    """Return the policy of the metric's request. Return None for a default or empty policy, or if
+    the prompt has no placeholder for a policy."""
     path = path_of(type(request), "policy")
     policy = value_at(request, path)
     if not isinstance(policy, str) or not policy.strip():

@@ -76,8 +76,9 @@ class ExplanationsItem(Message):
 def fault_of_item(
     number: int, item: ExplanationsItem | None, path: Place, message: str
 ) -> tuple[Place, str]:
-    """Make a validation error of one job point into the request that creates several jobs. It names
-    the item, even for a field that all items share."""
+    """Return the location and message of one job's validation error in a request for several jobs.
+    Both refer to `items[number]`. For a field shared by all items, only the message names the item.
+    """
     if item is None:
         return path, message
     if not path or path[0] in ExplanationsItem.model_fields:

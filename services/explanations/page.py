@@ -1,4 +1,5 @@
-"""The page of an explanation that a model was asked for: its outcome and its scores."""
+"""The page of an explanation that the service requested from a model: its outcome and its
+scores."""
 
 from __future__ import annotations
 

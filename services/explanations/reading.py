@@ -1,10 +1,9 @@
 """Finds the outcome of a model's answer: a decision, a refusal, or unreadable.
 
-A decision in a fixed format is parsed exactly. Prose is read by the trained reader, a small text
-classifier, as the metric of the prompt demands. If an answer is cut off, only the fixed format
-counts, since prose might still change direction. Source: specs "models" §5.1, §7; the answers of
-guards: §3.1.
-"""
+A decision in a fixed format is parsed exactly. Prose is read by a small text classifier (the
+trained reader) with the function that the caller passes as `prose`. If an answer is cut off, only
+the fixed format counts, since prose might still change direction. Source: specs "models" §5.1, §7;
+the answers of guards: §3.1."""
 
 from __future__ import annotations
 
@@ -224,8 +223,8 @@ _BORDER = re.compile(r"[,;:]|\b(?:because|since)\b|\s-\s")
 def _decision(
     normalized: NormalizedText, label: str, span: tuple[int, int], words: tuple[int, int]
 ) -> StatedDecision:
-    """Return the decision with offsets into the original answer. Marks around `words` are
-    removed."""
+    """Return the decision with offsets into the original answer. Punctuation around `words` is left
+    out."""
     start, end = words
     letters = [index for index in range(start, end) if normalized.text[index].isalnum()]
     if letters:
@@ -255,7 +254,8 @@ def explanation_in(answer: str, after: str | None) -> str:
 
 
 def _field(answer: str, after: str) -> str | None:
-    """Return the text of a JSON field, or None if the field is missing or cut off."""
+    """Return the text of the JSON field named `after`, or None if the field is missing or cut
+    off."""
     name = re.escape(after.strip(" :"))
     key = re.search(rf"\"{name}\"\s{{0,9}}:\s{{0,9}}(?=\")", answer, re.IGNORECASE)
     if key is None:

@@ -37,7 +37,7 @@ AnyReport = Annotated[SerializeAsAny[Report], BeforeValidator(_own_report)]
 
 
 class ExplanationsOutcomeShare(Message):
-    """The answers with one outcome."""
+    """The number and share of answers with one outcome."""
 
     results: Count
     share: Interval
@@ -94,7 +94,8 @@ class ExplanationsResult(Message):
 
 
 def answers() -> Any:
-    """Return the result type for the API description. `metric` tells the types of scores apart."""
+    """Return the result type. Scores are a union of the metrics' types, selected by
+    `metric`."""
     kinds: tuple[Any, ...] = tuple(
         result_type(metric.report, metric.name)
         for metric in metrics().values()

@@ -73,8 +73,8 @@ class WrittenAnswer(Message):
 
 
 class JudgeResult(Message):
-    """The same model's judgement of the text without an explanation, or the reason why there is
-    none."""
+    """The explaining model's label probabilities for the text without an explanation, or the reason
+    why there are none."""
 
     judged: Judgement | None = None
     obstacle: ExplanationsObstacle | None = None
@@ -96,7 +96,7 @@ class MetricRequest:
 
 
 class ExplanationsService(ReportedService):
-    """One answer of a model, and the scores of its explanation."""
+    """Generates one answer of a model, and scores the explanation in it."""
 
     contract = CONTRACT
 
@@ -200,7 +200,8 @@ def _prose(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Prose:
 def _is_read_otherwise(
     request: ExplanationsRequest, prompt: ElicitationPrompt, elicitation: ExplanationsElicitation
 ) -> bool:
-    """True if the metric that reads this prompt's answers finds another decision, or none."""
+    """Return True if the metric that parses answers to this prompt finds a decision other than that
+    of `elicitation`, or none."""
     if not decides_if_hateful(prompt) or prompt.reader not in request.parameters:
         return False
     fields = fields_in(elicitation.explanation)
@@ -211,8 +212,8 @@ def _is_read_otherwise(
 
 
 def _judge(request: ExplanationsRequest) -> JudgeResult:
-    """Return the same model's probabilities of the labels, by its own classification prompt and
-    under the same policy."""
+    """Return the label probabilities of the explaining model, from its own classification prompt
+    and the request's policy."""
     name = request.model
     if name is None:
         return _no_prediction("not-asked", "no model was asked")

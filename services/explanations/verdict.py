@@ -1,6 +1,6 @@
-"""The verdict on a model's answer, without quotes of the text, and its columns in tables. An answer
-takes the verdict of the first metric that scored it. Without a score the verdict is "not tested",
-with the reason."""
+"""The verdict on a model's answer, and its columns in tables. The verdict does not quote the text.
+An answer takes the verdict of the first metric that scored it. Without a score the verdict is "not
+tested", with the reason."""
 
 from __future__ import annotations
 

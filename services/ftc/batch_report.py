@@ -206,8 +206,8 @@ def _simulatability(
 
 
 def sensitivity_of(rows: Sequence[Row], over: Statistics) -> tuple[FtcInputScores, ...]:
-    """Return scores for each set of inputs from which explanations were generated. Differences from
-    the full set pair results with the same premise and hypothesis."""
+    """Return scores for each set of inputs from which explanations were generated. Each set is
+    compared with the full set on results with the same premise and hypothesis."""
     by_inputs = {
         inputs: [row for row in rows if row.request.study and row.request.study.inputs == inputs]
         for inputs in INPUTS
@@ -239,8 +239,8 @@ def _paired_diff(
     some: Sequence[Row],
     over: Statistics,
 ) -> dict[Statistic, Interval]:
-    """Return the mean difference between `all` inputs and this set, over items. Explanations of one
-    item are averaged first."""
+    """Return the mean difference over items between explanations from `all` inputs and from
+    `inputs`. Explanations of one item are averaged first."""
     full, reduced = _by_item(whole), _by_item(some)
     items = [item for item in full if item in reduced]
     return {
@@ -433,8 +433,8 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> FtcBatchReport:
 
 
 def _significant(report: FtcResult) -> float | None:
-    """Return 1.0 if p reaches the level, else 0.0; None if there are too few random phrases to
-    reach it."""
+    """Return 1.0 if p is at most `SIGNIFICANT`, else 0.0. Return None if there are too few random
+    phrases for such a p."""
     control = report.control
     if control is None or control.null_p_value is None:
         return None
@@ -567,8 +567,8 @@ def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:
 
 
 def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statistics) -> FtcSkill:
-    """Return the skill over `strata`. Each stratum has the results of one label, and the strata's
-    means are averaged."""
+    """Return the skill: (score - best baseline) / (1 - best baseline). Each stratum has the results
+    of one label, and all strata count equally."""
     earned = [
         np.array([row.report.components.w_normalized for row in stratum]) for stratum in strata
     ]
@@ -597,8 +597,8 @@ def _skill(label: NliLabel | str, strata: Sequence[Sequence[Row]], over: Statist
 def _p_value(
     label: str, gaps: Sequence[Floats], keys: Sequence[Sequence[str]], seed: int
 ) -> float | None:
-    """Return a p-value from flipping the signs of whole texts. A row has the same weight as in the
-    mean of its label."""
+    """Return the p-value of a test that flips the signs of all values of a text together. A row has
+    the same weight as in the mean of its label."""
     count = sum(gap.size for gap in gaps)
     weighted = np.concatenate([gap * count / (len(gaps) * gap.size) for gap in gaps])
     together = [key for stratum in keys for key in stratum]

@@ -218,7 +218,8 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request to the model that decided, if it gives label probabilities."""
+    """Return FTC request fields for an explanation by a model, which also scores them if it gives
+    probabilities."""
     decided = {} if found.decision is None else {"decision": found.decision}
     return {
         **decided,

@@ -48,7 +48,7 @@ class Slot:
 
     @property
     def required_type(self) -> PhraseType:
-        """Return the type that a random phrase must have to fit here."""
+        """Return the type that a random phrase must have to fill this slot."""
         if self.move == "existence":
             return "noun"
         return self.window.type if self.move == "swap" and self.window else "verb"
@@ -88,7 +88,7 @@ class Slot:
 
 
 def _form(shape: Shape, window: Window, phrase: Phrase) -> str | None:
-    """Return the phrase inflected to fit the window, or None."""
+    """Return the phrase inflected to replace the words in `window`, or None if it does not fit."""
     if window.type == "noun" and phrase.type == "noun":
         return grammar.noun_into(shape, (window.first, window.end, window.head), phrase)
     head = shape.words[window.head]
@@ -128,8 +128,8 @@ def windows(shape: Shape) -> Iterator[Window]:
 
 
 def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
-    """Return the place in the hypothesis that best matches `replaced` and also fits `other`. Ties
-    go to the shortest window."""
+    """Return the phrase of the hypothesis that best matches `replaced` and that `other` can
+    replace. Ties go to the shortest phrase."""
     if (replaced.type == "noun") != (other.type == "noun"):
         return None
     claimed = replaced.stems
@@ -148,7 +148,7 @@ def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
 
 
 def find_slot(shape: Shape, held: Phrase) -> Slot | None:
-    """Return the place of a phrase in the hypothesis, or None."""
+    """Return the slot (replaceable part) of the hypothesis that matches a phrase, or None."""
     slot = best_slot(shape, held, held)
     if slot is None and held.type in PREDICATES | {"clause"} and shape.who:
         return Slot(shape, "predicate")
@@ -226,8 +226,8 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
 
 
 def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
-    """Return the subject of the hypothesis with B as its predicate. This applies to explanations of
-    the form "A is B"."""
+    """Return a hypothesis with the original subject and B as its predicate, or the reason why there
+    is none. This applies to explanations of the form "A is B"."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
@@ -266,8 +266,8 @@ def subject_of(clause: Phrase) -> Phrase | None:
 
 
 def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
-    """Return the hypothesis with B as its predicate. Return it unchanged if B already covers its
-    content, or if the new text is not a sentence."""
+    """Return the hypothesis with the explanation's phrase B as its predicate. Return it unchanged
+    if B already covers its content, or if the new text is not a sentence."""
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
     whole = EditedHypothesis("b", shape.text, "whole", find_slot(shape, b), b)
@@ -280,7 +280,6 @@ def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
 
 
 def _has_same_subject(shape: Shape, a: Phrase | None, b: Phrase) -> bool:
-    """Return True if B has the same subject as the hypothesis."""
     if b.type == "clause" or a is None or a.type != "noun" or is_pronoun(a.words):
         return True
     if shape.subject is None:

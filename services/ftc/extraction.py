@@ -41,7 +41,8 @@ _LEAD = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Extracted:
-    """The spans A and B, as offsets into the explanation, their rule, and the counterfactuals."""
+    """The spans A and B, as offsets into the explanation, the rule that found them, and the
+    counterfactuals."""
 
     rule: str | None
     a: Phrase | None
@@ -122,8 +123,8 @@ def _spans(
 
 
 def _original_span(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
-    """Map a span to positions in the original text. The span must not be empty, as is true of the
-    patterns' groups."""
+    """Map a non-empty span to positions in the original text. The groups of the patterns are never
+    empty."""
     return places[span[0]], places[span[1] - 1] + 1
 
 

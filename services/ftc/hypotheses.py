@@ -2,10 +2,10 @@
 
 Random phrases show how often the model answers "entailment" to any edit. Human explanations repeat
 words of the premise, which makes entailment likely. `phrases` therefore uses random phrases of the
-same type that overlap about equally with the premise. `any`, used by the printed variants, uses any
-phrase of the type. Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and Propositions 1 to
-3. The comparison is ours, modelled on arXiv:2603.18579 (ICE).
-"""
+same type that overlap about equally with the premise. `any` uses any phrase of the type, for the
+variants that follow the paper. Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 2 and
+Propositions 1 to 3. The comparison with random phrases is not in that paper. It follows
+arXiv:2603.18579 (ICE)."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ class RandomPhrases:
 
 
 def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases:
-    """Draw up to `draws` distinct random phrases to compare with the explanation's phrase. They
-    overlap equally with the premise. If too few do to reach p = 0.05, phrases with any overlap are
+    """Draw up to `draws` distinct random phrases that overlap with the premise as much as the
+    explanation's phrase does. If they are too few to reach p = 0.05, phrases with any overlap are
     used."""
     kind = null_kind(request)
     if draw_count(request) == 0:
@@ -102,12 +102,13 @@ def draw_count(request: FtcRequest) -> int:
 
 
 def first_draws(request: FtcRequest) -> int:
-    """Return the number of random phrases that the model always answers."""
+    """Return the number of random phrases to test before a sequential rule may stop."""
     return LOOKS[0] if VARIANTS[request.variant].sequential else draw_count(request)
 
 
 def rule_of(request: FtcRequest, placements: int) -> GroupSequential:
-    """Return the rule for when to stop drawing random phrases. Printed variants make all draws."""
+    """Return the stopping rule for random phrases. Variants that follow the paper make all
+    draws."""
     most = min(draw_count(request), placements)
     return looks_up_to(most) if VARIANTS[request.variant].sequential else one_look(most)
 
@@ -156,8 +157,8 @@ def overlap_class(share: float) -> int:
 
 
 def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
-    """Fill the place with each phrase and return the distinct hypotheses, in order. The
-    counterfactual itself and the original hypothesis are left out."""
+    """Insert each phrase at this place in the hypothesis, and return the distinct results in order.
+    The counterfactual itself and the original hypothesis are left out."""
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
     return [t for t in filled if not same_words(t, observed) and not same_words(t, slot.shape.text)]
 
@@ -369,8 +370,8 @@ def _evidence(
     edits: Sequence[EditedHypothesis],
     bare: NormalizedText | None = None,
 ) -> tuple[FtcSpanEvidence, ...]:
-    """Return the spans in the explanation and in the hypothesis. `bare` is the text that contains A
-    and B."""
+    """Return the spans of phrases A and B in the explanation, and of their places in the
+    hypothesis. `bare` is the text that contains A and B."""
     spans = []
     for side in (a, b):
         if side is None:
@@ -403,7 +404,7 @@ def _evidence(
 
 
 def changed_slot(text: str, original: str) -> Slot | None:
-    """Return the place where someone else's counterfactual differs from the hypothesis. It is the
+    """Return the place where a supplied counterfactual differs from the hypothesis. It is the
     smallest phrase around the difference, or else the predicate."""
     if max(len(text), len(original)) > MOST_CHARACTERS:
         return None

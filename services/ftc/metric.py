@@ -1,5 +1,5 @@
-"""FTC derives hypotheses from the explanation, lets a model classify them, and compares the answers
-with targets."""
+"""Derives hypotheses from the explanation, lets a model classify them, and compares the answers
+with the labels that the explanation implies (FTC)."""
 
 from __future__ import annotations
 

@@ -142,14 +142,13 @@ def _drawn_pairs(
 
 
 def _required_pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
-    """Return the pairs that are needed for the score."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     return [(request.premise, text) for text in (request.hypothesis, *texts)]
 
 
 def pairs(request: FtcRequest, derived: FtcHypotheses) -> list[Pair]:
     """Return the pairs of sentences to send first: the original, the counterfactuals with and
-    without a premise, and the first random ones."""
+    without a premise, and the first random counterfactuals (the null distribution)."""
     texts = [hypothesis.text for hypothesis in derived.hypotheses]
     null = _drawn_pairs(request, derived, 0, first_draws(request))
     return [*_required_pairs(request, derived), *null, *(("", text) for text in texts)]

@@ -272,8 +272,7 @@ def _against_random(report: Record) -> Iterator[Block]:
 
 
 def _on_one_scale(title: str, rows: Sequence[ForestRow], note: str = "") -> Forest:
-    """Return a chart from 0 to 1. It starts lower if a value is negative, since K has no lower
-    bound."""
+    """Return a chart from 0 to 1. It starts lower if a value is negative, which FTC-K can be."""
     kept = [row for row in rows if is_shown(row.interval)]
     ends = [row.interval[end] for row in kept for end in ("value", "low")]
     least = min([0.0, *(end_value for end_value in ends if end_value is not None)])

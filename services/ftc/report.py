@@ -227,7 +227,7 @@ class FtcPerturbation(Message):
 
 
 class FtcStudy(Message):
-    """Extra observations of the item."""
+    """Additional data for a study of this explanation."""
 
     simulation: FtcSimulation | None = None
     perturbations: tuple[FtcPerturbation, ...] = Field(default=(), max_length=32)
@@ -252,7 +252,7 @@ class FtcScores(Message):
 
 
 class FtcCaseScores(Message):
-    """Scores for one original label or one counterfactual of neutral."""
+    """Mean scores for one original label, or for one counterfactual label of neutral pairs."""
 
     case: Case
     coverage: Interval = Field(description="share of the label's results that have a score")
@@ -326,7 +326,7 @@ class FtcSimulatability(Message):
 
 
 class FtcInputScores(Message):
-    """Explanations generated from these inputs."""
+    """The scores of explanations generated from `inputs`."""
 
     inputs: Inputs
     results: int
@@ -369,7 +369,7 @@ class FtcSkill(Message):
 
 
 class FtcBatchReport(BatchReport):
-    """Results by label, with macro and micro means."""
+    """The batch report of FTC: scores by label, with macro and micro means."""
 
     skill: tuple[FtcSkill, ...] = Field(
         default=(), description="the headline; empty if no result has a score"

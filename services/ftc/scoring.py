@@ -71,8 +71,8 @@ def counterfactual(
 def _null(
     request: FtcRequest, observed: float, drawn: Floats, target: Floats, random: RandomPhrases
 ) -> FtcNull | None:
-    """Return the null distribution, or None without draws. `observed` is the normalised W of the
-    counterfactual. `drawn` has the (M, 3) answers to M random phrases."""
+    """Return the null distribution from random phrases, or None if there are none. `observed` is
+    the normalised W of the counterfactual. `drawn` has the (M, 3) answers to M random phrases."""
     scores = _null_scores(request, drawn, target)
     if not scores.size:
         return None
@@ -136,10 +136,9 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
 def _against_nulls(
     request: FtcRequest, collected: FtcCollected, targets: Floats
 ) -> dict[str, float | None]:
-    """Compare the mean score with the means of random phrases, draw by draw.
+    """Compare the mean score of the counterfactuals with mean scores of random phrases.
 
-    Counterfactuals without random phrases are left out.
-    """
+    Counterfactuals without random phrases are left out."""
     observed = kernel.w_normalized(collected.answers, targets, request.alpha)
     nulls = [
         (

@@ -103,8 +103,8 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
 
 
 def _with_check(check: Callable[[], Awaitable[object]], look: Look[T], checked: float) -> Look[T]:
-    """Wrap a read function with a periodic check. `checked` is the time of the last check on the
-    monotonic clock."""
+    """Wrap a read function so that `check` runs first from time to time. `checked` is the time of
+    the last check on the monotonic clock."""
 
     async def check_and_read() -> T:
         nonlocal checked

@@ -118,8 +118,8 @@ def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
 
 
 def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Yield the paths of numbers and fixed words. A dictionary is included only if its keys are
-    known."""
+    """Yield the paths of fields that hold numbers or words from a fixed list. A dictionary is
+    included only if its keys are known."""
     kinds = _union_types(hint, marked=MARKS)
     if kinds and all(kind in MARKS or (kind is not str and _is_scalar(kind)) for kind in kinds):
         yield path

@@ -122,8 +122,8 @@ class KeyCache:
 
     @property
     def required(self) -> bool | None:
-        """Return True if keys are required and False if not. None means that the jobs database must
-        be asked."""
+        """Return True if keys are required and False if not. None means that only the jobs database
+        can tell."""
         return False if self._required is None and "none" in self._none_made else self._required
 
     def set_required(self) -> None:

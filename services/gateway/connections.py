@@ -222,7 +222,7 @@ class StrictProtocol(H11Protocol):
             self.cycle.keep_alive = not self._is_spare
 
     def on_response_complete(self) -> None:
-        """Limit the time for the unread rest of the body, then wait for the next request."""
+        """Limit the time to receive the rest of the body, then wait for the next request."""
         super().on_response_complete()
         if self._timer is None and self.cycle.response_complete and not self.transport.is_closing():
             unread = self.conn.their_state is h11.SEND_BODY

@@ -86,7 +86,7 @@ class EndpointNotice(BaseModel):
 
 
 class JudgementNotice(BaseModel):
-    """A new judgement, without quotes."""
+    """A new judgement, without passages of the texts."""
 
     model_config = ALWAYS_SENT
 

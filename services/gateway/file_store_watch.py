@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class FileStoreWatch:
-    """Tells if the file store responds, and makes the calls to it."""
+    """Checks regularly if the file store responds, and runs calls to the file store in threads."""
 
     def __init__(self, store: FileStore) -> None:
         self._store = store

@@ -121,7 +121,7 @@ class ReviewQueueRequest(Message):
 
 
 class LeaseRequest(Message):
-    """A reviewer asks for the next line."""
+    """A request for the next line to review."""
 
     reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
     skip: int | None = Field(
@@ -130,7 +130,7 @@ class LeaseRequest(Message):
 
 
 class ReviewerJudgementSchema(BaseModel):
-    """A judgement. To change it, a new one replaces it."""
+    """A judgement. A judgement is changed by a new one that supersedes it."""
 
     model_config = ALWAYS_SENT
 
@@ -174,7 +174,7 @@ class ImportSchema(BaseModel):
 
 
 class QueueProgressSchema(BaseModel):
-    """The progress of a queue."""
+    """The progress of a review queue."""
 
     model_config = ALWAYS_SENT
 
@@ -287,7 +287,7 @@ def check_part(metric: str, about: str) -> None:
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a job's request. If it has no explanation, fill in the one that a model gave."""
+    """Return a job's request. If the request has no explanation, add the model's generated one."""
     elicited = ((result or {}).get("elicitation") or {}).get("explanation")
     field = "statement" if "statement" in request else "explanation"
     return {**request, field: request.get(field) or elicited} if elicited else dict(request)

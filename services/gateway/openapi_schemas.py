@@ -28,7 +28,7 @@ def components(
     answered: Sequence[type[BaseModel]],
     others: Mapping[str, Json],
 ) -> Json:
-    """Return all schemas of the description: of requests, of responses, and the ready-made
+    """Return all schemas of the API description: of requests, of responses, and the given
     `others`."""
     requests = _definitions(asked, "validation")
     answers = {**others, **_definitions(answered, "serialization")}
@@ -219,8 +219,8 @@ def _is_unused(name: str, value: Any) -> bool:
 
 
 def _convert_tuple(schema: Json) -> Json:
-    """Return a tuple of one type as a list of that length, since linters require `items` for every
-    array."""
+    """Return the schema of a tuple as the schema of a list of that length. Linters require
+    `items` for every array."""
     places = schema.get("prefixItems")
     if not places:
         return schema

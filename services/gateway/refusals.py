@@ -134,7 +134,7 @@ class BadRequest(ScoringError):
 
 
 class RequestTimeout(ScoringError):
-    """The body came too slowly."""
+    """Raised if the client sends the request body too slowly."""
 
     status = 408
     slug = "request-timeout"

@@ -22,7 +22,7 @@ UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to op
 
 
 class Body:
-    """The state of one request's body while it is received."""
+    """The progress in receiving one request's body."""
 
     def __init__(self, headers: Headers) -> None:
         self._started = time.monotonic()

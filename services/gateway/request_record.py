@@ -42,7 +42,7 @@ class Record:
         self._last = b""  # of its body, too few to name the field
 
     def take(self, message: Message) -> None:
-        """Note a piece of the request's body."""
+        """Count bytes of the body, and look for the privacy flag."""
         body = message.get("body", b"")
         self._bytes_in += len(body)
         self._private = self._private or bool(PRIVATE.search(self._last + body))
@@ -54,7 +54,7 @@ class Record:
         return untold(error) if self._private else error
 
     def on_send(self, message: Message) -> None:
-        """Note a piece of the response, and add the request's id to its headers."""
+        """Record status and bytes of the response, and add the request's id to its headers."""
         if message["type"] == "http.response.start":
             self.status = message["status"]
             MutableHeaders(scope=message)["x-request-id"] = self.id

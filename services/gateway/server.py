@@ -61,7 +61,7 @@ def connection_limit(connections: int) -> int:
 
 
 def start_metrics_server(app: FastAPI, host: str, port: int) -> ThreadingHTTPServer:
-    """Serve the Prometheus counters on a port of their own. Return the server, which the caller can
+    """Serve the Prometheus counters on a separate port. Return the server, which the caller can
     shut down."""
     gateway: State = app.state.gateway
 

@@ -68,7 +68,7 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Return True if the headers say that one of our own pages, or no browser, sent the request."""
+    """Return True for requests from our own pages, and from programs other than browsers."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     host = headers.get("host", "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):
@@ -94,7 +94,7 @@ class KeyRequiredError(RuntimeError):
 
 
 def keys_needed(settings: Settings, engine: Engine) -> bool | None:
-    """Return True if keys are required, False if not, and None if they are required once one
+    """Return True if keys are required, False if not, and None if they are required once a key
     exists. If the database cannot be reached, they are required. Raises KeyRequiredError."""
     if settings.authentication != "auto":
         return settings.authentication == "keys"

@@ -297,7 +297,7 @@ class BatchFaults(BaseModel):
 
 
 class RequestCounts(BaseModel):
-    """Counts of lines."""
+    """Counts of a batch's lines."""
 
     total: int
     completed: int

@@ -86,8 +86,8 @@ def _selection_of(
     scored: Sequence[Row],
     request: HafBatchReportRequest,
 ) -> ResultPart:
-    """Return the filters by model and metadata that select exactly the results of this origin.
-    Return {} if none do."""
+    """Return the filters by model and metadata that select exactly the results of one group (model
+    and data set). Return {} if no filters do."""
     models = {row.request.model for row in members}
     keys = (request.options.model_key if models == {None} else None, request.options.dataset_key)
     metadata = {

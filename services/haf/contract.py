@@ -1,6 +1,7 @@
-"""HAF: would a rational human under ideal conditions stand by these reasons? Source: Mothilal et
-al., Human-Aligned Faithfulness in Toxicity Explanations of LLMs, arXiv:2506.19113. Responses have
-the format of OpenAI-compatible servers. See docs/methods/haf.md."""
+"""The request of HAF, which tests if a rational human under ideal conditions would stand by a
+model's reasons. Source: Mothilal et al., Human-Aligned Faithfulness in Toxicity Explanations of
+LLMs, arXiv:2506.19113. Responses have the format of OpenAI-compatible servers. See
+docs/methods/haf.md."""
 
 from __future__ import annotations
 
@@ -49,7 +50,7 @@ class HafAnswerWeights(Message):
 
 
 class HafWeights(Message):
-    """The share of confidence in each mean, and weights of the answers."""
+    """The weight of confidence in each mean, and the weights of the answers."""
 
     sos_confidence: Weight = Field(default=0.8, description="w_c of Eq. 5; w_g is the rest")
     uii_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7")
@@ -76,7 +77,7 @@ class HafGeneration(Message):
 
 
 class HafOpenMessage(Message):
-    """An object of a server's answer; unknown keys are ignored."""
+    """Base of objects in a server's response. Unknown keys are ignored."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -125,8 +126,8 @@ Logprobs = Annotated[
 
 
 class HafResponse(Message):
-    """A model's answer in one stage, with the log-probability of each token. Values that need
-    confidence are null without them."""
+    """A model's response in one stage, with the log-probability of each token. Without
+    log-probabilities, values that depend on the model's confidence are null."""
 
     text: str = Field(max_length=MAX_TEXT)
     logprobs: Logprobs | None = Field(
@@ -239,7 +240,8 @@ class HafRequest(ExplainableRequest):
 
 
 def _response(text: str, *logprobs: float) -> dict[str, Any]:
-    """Return a response of these words. The log-probabilities are repeated in turn."""
+    """Return a response of these words. The words use the log-probabilities in turn, from the first
+    again if there are too few."""
     words = text.split(" ")
     tokens = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
     values = [logprobs[place % len(logprobs)] for place in range(len(words))]
@@ -265,7 +267,7 @@ _OWN_RESPONSES = {
 
 def cost(request: HafRequest, reads: int) -> Sequence[Work]:
     """Estimate the cost of prompting a model, or of comparing the given responses. The length and
-    the reasons of answers are unknown in advance, so that part of the estimate is only likely.
+    number of reasons of a model's answers are unknown in advance, so typical values are used.
     `model_calls.check_cost` applies the exact limit."""
     if (sent := request.sent) is not None:
         return tuple(_of_responses(sent, reads))
@@ -283,8 +285,8 @@ def _of_generation(request: HafRequest) -> Iterator[Work]:
 
 
 def _of_responses(responses: HafResponses, reads: int) -> Iterator[Work]:
-    """Return a cost that is quadratic in tokens: each statement is compared with itself without
-    each token."""
+    """Yield the cost of scoring the responses. It is quadratic in tokens, because each statement is
+    compared with itself without each token."""
     every = [
         responses.justify,
         *(one for one in (responses.internal, responses.external) if one is not None),

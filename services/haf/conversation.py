@@ -118,8 +118,8 @@ def justify_prompts(sample: Sample) -> StagePrompt:
 
 
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return the prompts of the stage UPHOLD-REASON: the internal and the external question, and
-    the internal one with reordered reasons."""
+    """Return the prompts of the HAF stage UPHOLD-REASON. They ask for more reasons, internal (from
+    the text) and external, and repeat the internal question with reordered reasons."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -170,8 +170,8 @@ def _prompt(
 
 
 def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
-    """Run the conversations of all requests. Return one transcript per conversation for each
-    request. A request with its own responses has one."""
+    """Run the conversations of all requests. For each request, return one transcript per sample. A
+    request that contains its own responses has a single transcript."""
     samples = [
         [Sample(request, number) for number in range(request.samples)]
         if request.sent is None
@@ -321,8 +321,8 @@ def _from_request(
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:
-    """Score the first response with its reasons in other orders, as if the model had written them
-    so. Makes one call per model. The order may change the confidence in a reason and so the
+    """Score the first response with its reasons in other orders, as if the model had generated it
+    that way. Makes one call per model. The order may change the confidence in a reason and so the
     diversity of reasons (DiS). The original order is scored in the same way for a fair comparison.
     """
     groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
@@ -373,7 +373,8 @@ def _permutations(sample: Sample) -> list[Order]:
 
 
 def sample_permutations(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
-    """Draw distinct other orders uniformly. Return all of them if fewer than `count` exist."""
+    """Return distinct random orders of the reasons other than `plain`. Return all of them if fewer
+    than `count` exist."""
     orders: dict[Order, None] = {}
     while len(orders) < min(count, math.factorial(len(plain)) - 1):
         check()

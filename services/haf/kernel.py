@@ -111,7 +111,7 @@ def diversity_from(similarities: Sequence[float], confidences: Confidences) -> f
 
 def recovery(confidence: float | None, similarity: float, left_out: float | None) -> float | None:
     """Return how well a new reason s_k replaces an omitted reason r_j (a term of Eq. 12 of the HAF
-    paper). It is half of its confidence plus half of g(s_k, r_j) C(r_j)."""
+    paper): 0.5 (C(s_k) + g(s_k, r_j) C(r_j)). C is the confidence and g the similarity."""
     if confidence is None or left_out is None:
         return None
     return 0.5 * (confidence + similarity * left_out)

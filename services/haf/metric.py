@@ -67,7 +67,7 @@ STAGES: dict[str, Stage] = {
 
 
 class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
-    """Measures whether a rational human under ideal conditions would stand by these reasons."""
+    """Measures whether a rational human under ideal conditions would stand by a model's reasons."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -191,8 +191,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 def _rule_coverage(
     request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the supported languages and the obstacles. `silent`: the response has no
-    log-probabilities, an obstacle that another `language` does not remove."""
+    """Return the supported languages and the obstacles. `silent` means that the response has no
+    log-probabilities, which another `language` would not change."""
     fields = fields_in(justify or "")
     prose = justify if fields is None else fields.prose
     languages, unread = rules_coverage(request.text, prose, requested_language(request), RULED)

@@ -113,8 +113,8 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
-    """Yield the pairs of texts to compare: for the relevance of tokens, between reasons, and
-    between later stages and the first."""
+    """Yield the pairs of texts whose similarity is needed: for the relevance of tokens, for each
+    reason and the post, between reasons, and between first and later reasons."""
     for exchange in check_each(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.text for reason in transcript.justify.reasons]
@@ -145,8 +145,8 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: StatementTokens) -> str:
-    """Return the text for which a decision's tokens are relevant: its sentence, or the released
-    code's label."""
+    """Return the text to which a decision's tokens are compared for relevance: its sentence, or the
+    label of the released code."""
     target = request.decision_target or variant_of(request).decision_target
     return decision.text if target == "sentence" else exchange.decision_label
 
@@ -196,7 +196,7 @@ def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
 
 
 def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str]:
-    """Return the decision sentences that similarity has to decide."""
+    """Return the decision sentences that are classified by text similarity."""
     return [
         exchange.parsed.decision.statement.text
         for exchange in transcript.later
@@ -206,11 +206,10 @@ def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str
 
 def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> DecisionVerdict:
     """Return the answer whose template sentences are more similar to `sentence`, or "unclear" if
-    neither side is similar. The certainty is that side's share of both similarities.
+    those of neither answer are similar. The certainty is that answer's share of both similarities.
 
-    The templates are the released code's. Deviates: the paper averages the similarities of each
-    side, and its code takes the largest, as `reference` does.
-    """
+    The templates are those of the released code. The paper averages the similarities of each
+    answer. Its code takes the largest similarity, as `reference` does."""
     aggregate: Callable[[list[float]], Any] = max if variant.best_template else np.mean
     no = float(aggregate([g(sentence, template) for template in INSUFFICIENT]))
     yes = float(aggregate([g(sentence, template) for template in SUFFICIENT]))
@@ -221,7 +220,8 @@ def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> Deci
 
 
 def model_languages(request: HafRequest) -> tuple[ModelLanguages, ...]:
-    """Return the languages of the model that writes, or () if the request has the responses."""
+    """Return the languages of the model that generates the responses, or () if the request contains
+    them."""
     if request.model is None:
         return ()
     return (ModelLanguages(request.model, models().writer(request.model).languages),)

@@ -113,7 +113,8 @@ def in_response(stage: HafStagePart) -> list[MarkedText]:
 
 
 def _statement(part: Part, left: int) -> StatementCard:
-    """Return the card. `left` is the number of marks that the page can still take."""
+    """Return the card of a statement, without highlights if they need more than `left` page
+    elements."""
     coloured = StatementCard(pieces(part.text, _marks(part)), part, _top_tokens(part))
     if _weight(coloured.text) <= left:
         return coloured
@@ -150,8 +151,8 @@ def _sort_tokens(part: Part) -> list[HafTokenValue]:
 
 
 def _marks(part: Part) -> Iterator[Mark]:
-    """Yield marks for relevance, for probability, and for the most relevant token. A table has
-    their values, so they have no labels."""
+    """Yield marks for relevance, for probability, and for the most relevant token. The marks have
+    no labels, because a table shows the values."""
     if part.start is None:
         return
     first = _sort_tokens(part)[:1]
@@ -215,7 +216,8 @@ class ResponseCard:
 
 @dataclass(frozen=True, slots=True)
 class StageStep:
-    """A stage. `absent` says why it has no answer, or is empty. `leads_to` names its metrics."""
+    """One stage (question) of the HAF conversation. `absent` is the reason for a missing answer, or
+    empty. `leads_to` names the metrics that use the answer."""
 
     stage: Stage
     title: str
@@ -277,8 +279,8 @@ Matrix = Sequence[Sequence[float]]
 
 @dataclass(frozen=True, slots=True)
 class MetricRow:
-    """A metric, with its values when one ingredient is left out. `why` explains a null value, or is
-    empty."""
+    """A metric, with its values for equal token weights (`uniform`) and without confidences
+    (`unweighted`). `why` explains a null value, or is empty."""
 
     metric: words.MetricWords
     value: float | None

@@ -46,7 +46,8 @@ class DecisionVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The decision sentence. `verdict` is None in the first stage, or if similarity decides."""
+    """The decision sentence. `verdict` is None in the first stage, or if sentence similarity
+    determines the verdict."""
 
     statement: ParsedStatement
     verdict: DecisionVerdict | None = None
@@ -71,9 +72,9 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """The form of a response. `opening` has the sentences that may state the decision, and `whole`
-    is their text with headings. `reasons` has the items of a list. `prose` has all sentences of a
-    response without a list."""
+    """The parsed structure of a response. `opening` has the sentences that may state the
+    decision, and `whole` is their text with headings. `reasons` has the items of a list.
+    `prose` has all sentences of a response without a list."""
 
     response: str
     opening: tuple[Sentence, ...]
@@ -204,8 +205,8 @@ class _ResponseText:
         return []
 
     def items(self) -> tuple[int, list[Span]]:
-        """Return the start of the list, and its items. Items have list marks, labels or
-        headings."""
+        """Return the position where the list starts, and its items. Items begin with a bullet, a
+        number, a label or a heading."""
         heads = self._heads()
         titles = {position for position, is_title in heads if is_title}
         labels = [label.span() for label in _LABELLED.finditer(self.plain)]

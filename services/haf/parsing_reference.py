@@ -77,7 +77,7 @@ def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
 
 
 def located(response: str, text: str) -> ParsedStatement:
-    """Return the statement. Its `span` is None if removing the decision sentence joined separate
-    parts."""
+    """Return the text as a statement with its span in the response. Its `span` is None if removing
+    the decision sentence joined separate parts."""
     start = response.find(text)
     return ParsedStatement(text, (start, start + len(text)) if start >= 0 else None)

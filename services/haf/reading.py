@@ -59,7 +59,6 @@ def _fields_response(response: str) -> ParsedResponse | None:
 
 
 def _stance_of(decision: str) -> Stance | None:
-    """Return the stance that a decision names, or None."""
     label = " ".join(decision.lower().replace("_", " ").replace("-", " ").split())
     if label in ("non toxic", "not toxic"):
         return "non-toxic"
@@ -112,15 +111,15 @@ class _Readings:
         return cast(Stance, label) if text and probability >= SURE else "unclear"
 
     def verdict(self, text: str) -> DecisionVerdict | None:
-        """Return the text's verdict on the reasons, or None if it gives no verdict."""
+        """Return the decision that the text states about the reasons, or None if it states none."""
         label, probability = self.label("answer", text)
         if label in ANSWERS and probability >= SURE_OF_ANSWER:
             return DecisionVerdict(label, "reader", probability)
         return None
 
     def irrelevance(self, text: str) -> DecisionVerdict | None:
-        """Return a verdict if the text answers another question, for example if it states that the
-        text is toxic."""
+        """Return a verdict if the response answers another question, for example if it states that
+        the post is toxic."""
         label, probability = self.label("answer", text)
         if label == "irrelevant" and probability >= SURE:
             return DecisionVerdict("irrelevant", "reader", probability)
@@ -147,7 +146,8 @@ class _Readings:
 
 
 def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
-    """Return the stance of the whole opening, and the first sentence that expresses it."""
+    """Parse a first-stage response. Its opening sets the stance, and the first sentence with this
+    stance is the decision."""
     stance = readings.stance(each.whole)
     if readings.refuses(each, "stance"):
         return ParsedResponse(None, "unclear", (), refusal=True)
@@ -163,7 +163,7 @@ def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
 
 
 def _later(each: Outline, readings: _Readings) -> ParsedResponse:
-    """Return the verdict on the reasons, and new reasons."""
+    """Parse a later response: its decision about the reasons, and its new reasons."""
     answering = readings.share("answer", each.whole, ANSWERS)
     if readings.refuses(each, "answer"):
         return ParsedResponse(None, "unclear", (), refusal=True)
@@ -185,8 +185,8 @@ def _later(each: Outline, readings: _Readings) -> ParsedResponse:
 def _answer(
     each: Outline, readings: _Readings, answering: float
 ) -> tuple[Sentence | None, DecisionVerdict | None]:
-    """Return the first sentence that answers, or else the first off-topic sentence, or else the
-    first sentence, with its verdict."""
+    """Return the first sentence that answers the question, or else the first off-topic sentence, or
+    else the first sentence, with its verdict."""
     if not each.opening:
         return None, None
     for read in (readings.verdict, readings.irrelevance):
@@ -199,7 +199,6 @@ def _answer(
 
 
 def _after(each: Outline, decision: Sentence) -> list[Sentence]:
-    """Return the prose after the decision sentence."""
     return [sentence for sentence in each.prose if sentence.span[0] >= decision.span[1]]
 
 

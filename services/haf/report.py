@@ -77,7 +77,7 @@ class HafReasonEvidence(Evidence):
 
 
 class HafReasonPart(Message):
-    """One reason's values."""
+    """The values of one reason, such as its confidence."""
 
     text: str
     start: Offset | None = Field(
@@ -106,8 +106,8 @@ class HafReasonPart(Message):
 
 
 class HafDecisionPart(Message):
-    """The decision sentence of a stage. C(Y) is the model's confidence, `certainty` our
-    reader's."""
+    """The decision sentence of a stage. C(Y) is the model's confidence. `certainty` is that of the
+    method that read the answer."""
 
     text: str
     start: Offset | None
@@ -157,7 +157,7 @@ class HafCounts(Message):
 
 
 class HafControls(Message):
-    """The metrics without one ingredient, to show its effect."""
+    """The metrics without token weights, and without confidences, to show the effect of each."""
 
     uniform_relevance: HafComponents = Field(description="every token of a reason counts the same")
     unweighted: HafComponents = Field(description="every confidence is 1: similarity alone")
@@ -176,7 +176,8 @@ class HafSpread(Message):
 
 
 class HafRepetition(Message):
-    """Every metric over `samples` generations. The report describes the first."""
+    """The spread of every metric over `samples` generations. The other fields of the report
+    describe the first one."""
 
     samples: int = Field(ge=2)
     sos: HafSpread
@@ -189,7 +190,7 @@ class HafRepetition(Message):
 
 
 class HafChange(Message):
-    """One metric with its reasons reordered."""
+    """The values of one metric when the reasons are reordered."""
 
     original: Share | None
     values: tuple[Share | None, ...] = Field(description="one an order")
@@ -208,8 +209,8 @@ class HafPermutation(Message):
 
 
 class HafResult(ExplainableReport):
-    """The result. `score` is our own: the mean of the defined values of SoS, DiS, 1 - UII, 1 - UEI,
-    RS and RN."""
+    """The result. `score` is not defined by the HAF paper. It is the mean of the defined values of
+    SoS, DiS, 1 - UII, 1 - UEI, RS and RN."""
 
     range: tuple[float, float] = (0.0, 1.0)
     warnings: tuple[Annotated[str, Word], ...] = ()  # ours: they repeat no words of the caller
@@ -234,8 +235,8 @@ class HafResult(ExplainableReport):
 
     @property
     def unasked(self) -> frozenset[str]:
-        """Return metrics that do not apply: sufficiency needs the stance toxic or maybe, necessity
-        non-toxic."""
+        """Return the metrics that do not apply to the stance. Sufficiency applies to toxic or
+        maybe, necessity to non-toxic."""
         if self.stance is None or self.stance == "unclear":
             return frozenset()
         return frozenset(["rs" if self.stance == "non-toxic" else "rn"])
@@ -279,7 +280,7 @@ class HafIndividual(Message):
 
 
 class HafShares(Message):
-    """A share of the decisions in a stage, averaged."""
+    """The mean share of decisions of one kind in each stage."""
 
     internal: Interval
     external: Interval
@@ -288,7 +289,7 @@ class HafShares(Message):
 
 
 class HafStanceScores(Message):
-    """Every metric by stance (Figure 3 of the paper)."""
+    """Every metric by stance (Figure 3 of the HAF paper)."""
 
     stance: Stance
     results: int = Field(ge=1)
@@ -305,7 +306,7 @@ class HafStageCounts(Message):
 
 
 class HafGroup(Message):
-    """One model on one data set."""
+    """The results of one model on one data set."""
 
     model: str = Field(description="the model: the request's, else the one in its metadata")
     dataset: str

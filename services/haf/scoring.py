@@ -53,7 +53,7 @@ class ReasonValue:
 
 @dataclass(frozen=True, slots=True)
 class StageValue:
-    """The values of one stage; see `report.HafStagePart`."""
+    """The values of one response of the conversation; see `report.HafStagePart`."""
 
     reasons: tuple[ReasonValue, ...]
     decision: float | None = None
@@ -64,8 +64,8 @@ class StageValue:
 
 @dataclass(frozen=True)
 class StageInputs:
-    """Inputs that all stages of a conversation share. `confident` computes a confidence, by
-    relevance or for a control."""
+    """Inputs that all stages of a conversation share. `confident` returns the confidence in a
+    reason: from the relevance of its tokens, or 1 in a control."""
 
     request: HafRequest
     variant: HafVariant
@@ -115,7 +115,8 @@ def score_transcript(
 def _verdict(
     request: HafRequest, exchange: Exchange, collected: HafCollected
 ) -> DecisionVerdict | None:
-    """Return the trained reader's verdict, or the similarity's if the variant uses similarity."""
+    """Return the verdict on a response's decision, from the trained reader or from sentence
+    similarity, as the variant requires."""
     decision = exchange.parsed.decision
     if decision is None:
         return None
@@ -162,8 +163,8 @@ def similarities(inputs: StageInputs) -> Floats:
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
-    """Return the values of the stage UPHOLD-REASON: each new reason's term in UII or UEI (Eqs. 7
-    and 8 of the HAF paper)."""
+    """Return the terms of the stage UPHOLD-REASON: for each new reason its term in UII or UEI (Eqs.
+    7 and 8 of the HAF paper)."""
     weights = inputs.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
@@ -286,7 +287,7 @@ def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
 def components(
     inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]
 ) -> HafComponents:
-    """Return the six metrics, which are means over reasons."""
+    """Return the six HAF metrics, each a mean over reasons."""
     by_stage = list(zip((transcript.justify, *transcript.later), stages, strict=True))
 
     def reasons_of(stage: Stage) -> list[float | None]:
@@ -407,8 +408,8 @@ def with_token_values(
 def token_values(
     g: SimilarityTable, statement: StatementTokens, target: str
 ) -> tuple[HafTokenValue, ...]:
-    """Return the values of a statement's tokens, in order. Their relevance refers to `target`, as
-    in the confidence."""
+    """Return a statement's tokens, in order, each with its log-probability and its relevance to
+    `target` (Eq. 3)."""
     relevant = relevances(g, statement, target).tolist()
     return tuple(
         HafTokenValue(

@@ -63,8 +63,8 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """The first response with its reasons in another order, scored again, and the internal stage
-    for this order."""
+    """A rescored copy of the first response with its reasons in another order. `internal` is the
+    internal stage for this order."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -94,7 +94,7 @@ class Transcript:
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Return every response, including responses in other orders."""
+        """Return every response, including responses with reasons in another order."""
         more = (part for each in self.orders for part in (each.justify, each.internal))
         return (self.justify, *self.later, *(part for part in more if part is not None))
 
@@ -122,7 +122,7 @@ def make_exchange(
     parsed: ParsedResponse,
     reason: int | None = None,
 ) -> Exchange:
-    """Return the exchange, with the tokens of the response's statements."""
+    """Return the response of one stage with the tokens of its decision and reasons."""
     whole = variant_of(request).whole_tokens
     decision = parsed.decision
     return Exchange(
@@ -201,8 +201,8 @@ class StatementTokens:
 
     @property
     def masked(self) -> tuple[str, ...]:
-        """The statement N times, each time without a different one of its N tokens. These texts are
-        not stored, because they take N times the memory of the statement."""
+        """N versions of the statement, each without one of its N tokens. These texts are not
+        stored, because they take N times the memory of the statement."""
         begin = self.statement.span[0] if self.statement.span else 0
         text = self.statement.text
         return tuple(

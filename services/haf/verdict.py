@@ -170,7 +170,7 @@ def _upholds(report: HafResult) -> Check:
 
 
 def _differ(report: HafResult) -> Check:
-    """Return the check that no two reasons are alike, by the similarity that DiS uses."""
+    """Return the check that no reason repeats another, by the similarity that DiS uses."""
     rows = report.similarities
     if report.counts.reasons < 2:
         return not_applicable(

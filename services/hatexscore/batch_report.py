@@ -78,7 +78,7 @@ def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport
 
 
 def _categories(row: Row) -> set[str]:
-    """Return the categories of the groups that count for the component TGI."""
+    """Return the categories of the groups that count as named (component TGI)."""
     mentions = (span for span in row.report.evidence if isinstance(span, HatexscoreGroupEvidence))
     return {mention.category for mention in mentions if mention.counts}
 
@@ -170,7 +170,7 @@ def _tested_p(report: HatexscoreResult) -> float | None:
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:
-    """Return how often the model agrees with the decision, over results with both."""
+    """Return how often the model's label equals the decision. Only results that have both count."""
     judged = _known(rows)
     if not judged:
         return None

@@ -116,9 +116,10 @@ BEFORE = 4  # words before a label word in which a negation denies it
 
 
 def _contrasted(one: ConclusionText) -> ConclusionRead | None:
-    """Find the class that a text states beside denied ones: "offensive, but not hate speech",
-    "neither of them". Used if the trained text classifier is unsure. Return None unless the text
-    affirms one further class and denies hate, or denies hate and all further classes."""
+    """Find the class that a text states next to denied classes: "offensive, but not hate speech",
+    "neither of them". Used if the trained text classifier is unsure. Further classes are those
+    other than hateful and non-hateful. Return None unless the text affirms one further class and
+    denies hate, or denies hate and all further classes."""
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
         return None
@@ -153,10 +154,10 @@ def _leaves_open(read: ConclusionRead) -> bool:
 
 
 def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Find the class that a text states, by the trained text classifier. In texts that deny hate it
-    is also asked about each further class whose words occur. A text is unread if two further
-    classes are affirmed or the classifier is unsure of one. It is also unread if one is denied and
-    no other is named, since "offensive, but no hate speech" is often misread."""
+    """Find the class that each text states with the trained text classifier. In texts that deny
+    hate, it also checks each further class whose words occur. A text is unread if two further
+    classes are affirmed or the classifier is unsure of one. A text is also unread if it denies one
+    further class and names no other, since "offensive, but no hate speech" is often misread."""
     sides = read_verdicts([text.asked() for text in texts])
     labels_named = [
         text.vocabulary.labels_in(text.explanation.text) if text.vocabulary.further else set()
@@ -193,6 +194,7 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
 
 
 def label_of(vocabulary: Vocabulary, phrase: str) -> Label | None:
-    """Return the class that a phrase names. Words for hate are also known in other languages."""
+    """Return the class that a phrase names, or None. The vocabularies `default` and `hate` also
+    know words of other languages."""
     label = vocabulary.label_of_phrase(phrase)
     return label or (side_of(phrase) if vocabulary.name in ("default", "hate") else None)

@@ -111,8 +111,8 @@ class HatexscoreWeights(Message):
 
 
 class HatexscoreProbabilities(Message):
-    """The caller's own P(hateful); `null` means that the model gave none. If the decision is a
-    further class of `labels`, it is the probability of this class."""
+    """P(hateful) from the caller's own model, or `null` if the model gave none. If the decision is
+    another class of `labels`, this class's probability."""
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(
@@ -209,7 +209,7 @@ class HatexscoreOptions(Message):
 
 
 class HatexscoreRequest(ExplainableRequest):
-    """A text, and the explanation that some model gave for its decision about it."""
+    """A text, and a model's explanation of its decision about the text."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="the moderated text"
@@ -313,9 +313,9 @@ class HatexscoreRequest(ExplainableRequest):
 def judge_labels(
     request: HatexscoreRequest, labels: Sequence[str], decision: Label | None
 ) -> tuple[str, ...]:
-    """Return the model's labels whose probabilities add up to P(hateful). They mean hateful in the
-    vocabulary, or the further class of the decision. `paper` and `reference` have only two labels.
-    """
+    """Return the model's labels whose probabilities add up to P(hateful). These labels mean hateful
+    in the vocabulary, or the class of the decision if it is neither hateful nor non-hateful.
+    `paper` and `reference` have only two labels."""
     target = HATEFUL if decision is None or decision in SIDES else decision
     if request.variant != "robust" and target == HATEFUL and HATEFUL in labels:
         return (HATEFUL,)
@@ -326,8 +326,8 @@ def judge_labels(
 
 
 def _fits(request: HatexscoreRequest, labels: Sequence[str]) -> bool:
-    """Return True if the model's labels fit the decision. A further class always fits, since a
-    model without it only leaves a check untested."""
+    """Return True if the model's labels fit the decision. A decision other than hateful and
+    non-hateful always fits. If the model lacks its label, only one check is skipped."""
     decision = request.decision_class
     return decision not in (None, *SIDES) or bool(judge_labels(request, labels, decision))
 
@@ -426,8 +426,9 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Return a request in which the model that decided also gives P(hateful). Another model would
-    only measure its agreement with the decision (specs "models" §7)."""
+    """Return a HateXScore request made from a model's answer. The model that decided also gives
+    P(hateful), since another model would only measure its agreement with the decision (specs
+    "models" §7)."""
     fields: dict[str, Any] = {}
     if found.policy is not None:
         fields["options"] = {"policy": found.policy}

@@ -70,11 +70,10 @@ NOT_SURE = Obstacle(
 class DetectedLanguages:
     """The languages of text and explanation, which may differ.
 
-    `text` and `explanation` are languages of an analyser, chosen by script if the language has
-    none. `text_names` and `explanation_names` are the languages for group names. `no_rules` says
-    why conclusion and groups of the explanation cannot be read, `no_groups` why only its groups
-    cannot. Otherwise they are None.
-    """
+    `text` and `explanation` are the languages whose word analysers are used. They are chosen by
+    script if a language has no analyser. `text_names` and `explanation_names` are the languages
+    for group names. `no_rules` says why conclusion and groups of the explanation cannot be
+    read, `no_groups` why only its groups cannot. Otherwise they are None."""
 
     text: Language
     explanation: Language
@@ -126,11 +125,11 @@ class ParsedExplanation:
     """The data of an explanation that the score needs in addition to probabilities.
 
     `htc` and `tgi` are 0 or 1, or None if unread (reasons: `no_htc`, `no_tgi`). `label` is the
-    decision that applies, given or stated, or None. `reader` is what read the explanation, or None.
-    `attacked` is True if the explanation reports an attack on a group; None means the same as
-    naming a group. `tgi_not_applicable` says why there is no group to identify, or is None.
-    `text_groups` has the policy's groups that the text names, or None if they were not searched.
-    """
+    decision from the request or, if there is none, the one that the explanation states.
+    `reader` identifies the reader of the explanation, or is None. `attacked` is True if the
+    explanation reports an attack on a group; None means the same as naming a group.
+    `tgi_not_applicable` says why there is no group to identify, or is None. `text_groups` has
+    the policy's groups that the text names, or None if they were not searched."""
 
     languages: DetectedLanguages
     statement: ConclusionStatement | None
@@ -301,7 +300,7 @@ def unread(
     obstacle: Obstacle,
     reader: HatexscoreReaderUse | None,
 ) -> ParsedExplanation:
-    """Remove the conclusion and the groups, which could not be read, and record the reason."""
+    """Return `parsed` without conclusion and groups. `obstacle` says why these are missing."""
     unknown = [LABEL_UNKNOWN] if request.decision is None else []
     return replace(
         parsed,

@@ -75,7 +75,8 @@ class Cues:
 
 @lru_cache(maxsize=8)
 def load_cues(language: NameLanguage) -> Cues:
-    """Return the cues of a language. They are empty if the language has no file."""
+    """Return the word lists that decide whether a match is a group term. They are empty if the
+    language has no file."""
     path = FOLDER / f"cues.{language}.json"
     if not path.exists():
         return Cues()
@@ -119,7 +120,8 @@ class TermTable:
     longest: dict[str, int] = field(default_factory=dict)
 
     def add(self, key: Forms, entry: LexiconEntry) -> None:
-        """Insert an entry. If another entry has the same key, the preferred kind stays."""
+        """Insert an entry. If another one has the same key, the kind that PREFERENCE lists first
+        stays."""
         present = self.entries.get(key)
         if present is None or PREFERENCE.index(entry.kind) < PREFERENCE.index(present.kind):
             self.entries[key] = entry
@@ -136,10 +138,10 @@ class TermTable:
 def _candidates_by_characters(
     text: str, language: Language, lexicon: Lexicon
 ) -> Iterator[TermMatch]:
-    """Yield the longest expression at each word boundary in Chinese and Korean text.
-    Results may overlap. Spaces are skipped (이주 노동자 matches 이주노동자), word boundaries
-    are not (印度|教育 has no 印度教). A Korean expression neither starts with a particle or
-    an ending nor ends with an inflected verb."""
+    """Yield the longest lexicon expression at each word boundary in Chinese and Korean text.
+    Results may overlap. Spaces are ignored (이주 노동자 matches 이주노동자), but a match does not
+    cross other boundaries (印度|教育 does not match 印度教). A Korean expression neither starts
+    with a particle or an ending nor ends with an inflected verb."""
     cues, table = load_cues(language), _character_table(lexicon)
     starts, ends, stops, word_ends = _borders(text, language, cues)
     places = [index for index, character in enumerate(text) if character not in SPACES]

@@ -4,9 +4,8 @@ TGI).
 TGI is 1 if and only if the explanation names a group of the list. For hateful samples the group
 must be tied to hateful context. Word lists find the mentions, and the trained reader, a small text
 classifier, finds attacks on groups. Source: Hu & Lee, EACL 2026 (arXiv:2601.13547), section 3.3 and
-Eq. 4. Deviates: quotations and slurs do not identify a group. Plurals, demonyms, and groups that
-the printed lists miss do.
-"""
+Eq. 4. Unlike the paper, this module does not accept quotations and slurs as groups. It accepts
+plurals, demonyms, and groups that the printed lists miss."""
 
 from __future__ import annotations
 
@@ -105,7 +104,8 @@ def read_mentions(
 
 
 def _settled(one: GroupText, match: TermMatch) -> str | None:
-    """Return the reason why a mention needs no reader, or None if it needs one."""
+    """Return the reason why a mention of a group can be classified without the trained reader, or
+    None if the reader is needed."""
     if one.targets is not None:
         return IN_FIELD
     in_field = names_target(one.text, match.start)

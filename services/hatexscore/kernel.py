@@ -128,15 +128,15 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
 
 
 def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Floats]:
-    """Return the drop of the quotes and the R drops of random spans, ready to be ranked. They are
-    in [-1, 1]. Unless `signed`, their absolute values are ranked."""
+    """Return the fall in probability without the quotes, and the R falls without random spans,
+    ready to be ranked, in [-1, 1]. They are absolute values unless `signed`."""
     return (observed, null) if signed else (abs(observed), np.abs(null))
 
 
 def share_beaten(observed: float, null: Floats) -> float:
-    """Return the share of random drops below the observed one, in [0, 1]. Higher is better; chance
-    is 0.5, and a tie counts half. `observed` is the drop of the quoted spans, and `null` has those
-    of R random placements. Both are in [0, 1]."""
+    """Return the share of random passages whose masking lowers P(hateful) less than masking the
+    quotes, in [0, 1]. Higher is better. Chance is 0.5, and a tie counts half. `observed` is the
+    drop for the quotes, and `null` has the drops for R random passages. Both are in [0, 1]."""
     rate = ranks.win_rate(observed, null)
     if rate is None:
         raise DegenerateInput("there is no random placement to compare with")

@@ -37,10 +37,10 @@ class LexiconEntry:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a policy. `terms` and `slur_aliases` are printed in the paper; the rest is
-    ours. `added`, `demonyms` and `slur_aliases` have pairs of an expression and its group.
-    `category_terms` has words for the category itself (race, religion), which do not name a group.
-    """
+    """A category of a policy. `terms` and `slur_aliases` are printed in the paper. This project
+    added the other fields. `added`, `demonyms` and `slur_aliases` have pairs of an expression and
+    its group. `category_terms` has words for the category itself (race, religion), which do not
+    name a group."""
 
     name: str
     terms: tuple[str, ...]
@@ -103,7 +103,7 @@ def _files() -> dict[tuple[str, str], Path]:
 
 
 def available() -> dict[str, list[Language]]:
-    """Return the languages of each policy."""
+    """Return the languages of each policy's lexicon."""
     languages_of: dict[str, list[Language]] = {}
     for policy, language in _files():
         languages_of.setdefault(policy, []).extend(x for x in get_args(Language) if x == language)
@@ -269,7 +269,7 @@ def _share_a_word(name: str, other: str) -> bool:
 
 
 def canonical_group(group: str) -> str:
-    """Return a name to compare groups by, which need not be a word."""
+    """Return a normalised name to compare groups by. It need not be a word."""
     return _synonym(group) or singular(group.lower())
 
 

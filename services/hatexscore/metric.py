@@ -172,7 +172,8 @@ class HateXScore(
         qf: float | None,
         obstacle: Obstacle | None,
     ) -> float | None:
-        """Apply Eq. 5 to an explanation that does not contradict the decision."""
+        """Return the consistency (Eq. 5) of an explanation that does not contradict the
+        decision."""
         row = self.variant(request)
         rule = request.options.consistency_rule or row.consistency_rule
         tau = request.options.tau if row.tau is None else row.tau
@@ -251,7 +252,8 @@ class HateXScore(
     def _expected(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
     ) -> float | None:
-        """Return the mean QF of random quotes. `signed` has their R drops."""
+        """Return the mean QF (quotation faithfulness) of random quotes. `signed` has their R drops
+        of P(hateful)."""
         label = side_of_label(collected.parsed.label)
         if label is None:
             return None
@@ -302,8 +304,8 @@ def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
 
 
 def _faithfulness(collected: HatexscoreCollected, *, aware: bool) -> float:
-    """Apply Eq. 3 if QF is defined. `aware` is True if the variant uses the direction of the
-    change."""
+    """Return quotation faithfulness QF (Eq. 3), or 0 if undefined. `aware` is True if the variant
+    uses the direction of the change."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if not collected.parsed.quoting.counts or label is None or original is None or masked is None:
@@ -349,8 +351,8 @@ def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _disagreement(original: float, deciding: float) -> Obstacle:
-    """Return the obstacle that the model decides otherwise. P has enough digits to show its side of
-    the threshold."""
+    """Return the obstacle for a model that contradicts the explanation's decision. The message
+    gives P with enough digits to show whether P reaches the threshold."""
     side = original >= deciding
     digits = next((n for n in range(3, 17) if (float(f"{original:.{n}g}") >= deciding) == side), 17)
     threshold = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
@@ -360,7 +362,7 @@ def _disagreement(original: float, deciding: float) -> Obstacle:
 
 
 def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
-    """Return True if P(hateful) rises by at least tau without the quotes."""
+    """Return True if removing the quotes raises P(hateful) by at least `tau`."""
     if collected.original is None or collected.masked is None:
         return False
     if not collected.parsed.quoting.counts:
@@ -370,8 +372,8 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
 
 
 def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
-    """Return the direction in which P changes, and True if the model makes the explained
-    decision."""
+    """Return `signed_drop`, the fall of the probability without the quotes, and `model_agrees`,
+    True if the model makes the explained decision."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if original is None:
@@ -394,14 +396,15 @@ def _check_quotations(request: HatexscoreRequest) -> None:
 
 
 def _counting_groups(request: HatexscoreRequest, parsed: ParsedExplanation) -> tuple[str, ...]:
-    """Return the groups that count, under one name each; a caller's own list keeps its names."""
+    """Return the distinct groups whose mentions count. Groups of a built-in policy get a standard
+    name. Groups of the caller's list keep their names."""
     named = group_name if isinstance(request.options.policy, str) else str
     return tuple(sorted({named(mention.group) for mention in parsed.groups if mention.counts}))
 
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
-    """Return the two flags, or None if the explanation was not read. A decision for a further class
-    needs no group."""
+    """Return two flags: a group is named, and a group is attacked. Return None if the explanation
+    was not read. Decisions other than hateful and non-hateful need no group."""
     if parsed.label not in (None, *SIDES):
         return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
@@ -433,8 +436,8 @@ def _calibrated(
     masked: float,
     control: kernel.Floats,
 ) -> dict[str, Any]:
-    """Return the p-value calibrated on other posts, if this post has too few placements for an
-    exact one. `masked` is P(hateful) without the quotes, `control` for all R other placements."""
+    """Return the p-value calibrated on other posts, if this post is too short for an exact one.
+    `masked` is P(hateful) without the quotes, `control` without each of R other passages."""
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
     sha256 = collected.models[0].sha256 if collected.models else None
     language = collected.parsed.languages.found_text.code

@@ -70,11 +70,11 @@ class HatexscoreCollected(Collected):
     """The classifier's answers for one request: P(hateful) with and without the quotes, and for
     control texts.
 
-    `control` has R probabilities of control texts in the order of their draw, or is None. `others`
-    is the number of possible control texts. `overlap` is the mean overlap of their words with the
-    quoted words. `rule` is the rule that stopped the draws. `no_probability` is the reason why P is
-    missing. `reading` says how P was read if the model has no classification head.
-    """
+    `control` has R probabilities of control texts in random order, or is None. `others` is the
+    number of possible control texts. `overlap` is the mean overlap of their words with the
+    quoted words. `rule` decided how many control texts were tested. `no_probability` is the
+    reason why P is missing. `reading` is the method that obtained P if the model has no
+    classification head."""
 
     parsed: ParsedExplanation
     original: float | None
@@ -211,7 +211,8 @@ def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Ob
 def _classifier_texts(
     request: HatexscoreRequest, parsed: ParsedExplanation
 ) -> ClassifierTexts | None:
-    """Return the texts, or None if nothing is quoted or the request has probabilities."""
+    """Return the texts to classify, or None if nothing is quoted or the request has
+    probabilities."""
     quoting = parsed.quoting
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
@@ -252,7 +253,8 @@ def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
 
 
 def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
-    """Return the model's labels whose probability counts. Raises BadInput if there are none."""
+    """Return the model's labels whose probabilities add up to P. Raises BadInput if there are
+    none."""
     name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
     selected = judge_labels(request, labels, decision)
     if not selected:
@@ -294,7 +296,8 @@ def _without_model(
 
 
 def _no_rest(text: str, quoted: Sequence[Span]) -> str:
-    """Return the reason why there is no control, if the quotes cover the whole text (Q = {T})."""
+    """Return the reason why the quotes are not compared with random passages: they cover (almost)
+    the whole text (Q = {T})."""
     units = count_units(text)
     covered = sum(last - first for first, last in overlap_words(units, quoted))
     if covered >= len(units):
@@ -332,7 +335,7 @@ class _Judgements:
         return self._found[text, texts.language]
 
     def with_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the first random draws, if there is a QF to compare with them."""
+        """Add the first random spans to mask, if the effect of the quotes (QF) was measured."""
         null = texts.null
         if null is None:
             return texts
@@ -346,7 +349,7 @@ class _Judgements:
         return replace(texts, control=null.texts(null.rule.first))
 
     def with_more_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the draws of the next look, unless the test has stopped."""
+        """Add the random spans that the sequential test needs next, unless the test has stopped."""
         null = texts.null
         if null is None or len(texts.control) == null.rule.most:
             return texts
@@ -429,7 +432,6 @@ class _Judgements:
     def _validity_warnings(
         self, texts: ClassifierTexts, parsed: ParsedExplanation
     ) -> Iterator[str]:
-        """Yield warnings about the probabilities."""
         languages = ModelLanguages(texts.model, self._model.languages)
         yield from languages.get_warnings(parsed.languages.found_text)
         both = [self._of(texts, text) for text in (texts.text, texts.masked)]
@@ -462,7 +464,8 @@ def _deciding(use: ModelUse) -> float:
 
 
 def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
-    """Return the reading that covers text and masked text, or None for a classification head."""
+    """Return how the probabilities of text and masked text were obtained, or None for a
+    classification head."""
     readings = [judgement.reading for judgement in found if judgement.reading not in (None, "head")]
     if not readings:
         return None
@@ -476,9 +479,9 @@ def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
 
 @dataclass(frozen=True, slots=True)
 class RandomPlacements:
-    """Possible places in the text for passages as long as the quoted ones. Adjacent quoted words
-    form one passage. `others` is the number of placements without the quoted one. `why_none` says
-    why there are none, or is None."""
+    """The possible positions of random passages as long as the quoted ones. Adjacent quoted
+    words form one passage. `others` is the number of positions other than that of the quotes.
+    `why_none` is the reason why there are none, or None."""
 
     text: str
     units: tuple[Span, ...]
@@ -517,13 +520,13 @@ class RandomPlacements:
         )
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:
-        """Return random passages as lists of spans of the text."""
+        """Return at most `most` distinct random passages, each as a list of spans of the text."""
         return [self.spans(places) for places in self.drawn(seed, most, first)]
 
     def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
-        """Return distinct placements as word positions: all others if there are at most `most`,
-        else `most` uniform draws. If there are at most `first` others (default `most`), they come
-        in the order of the text."""
+        """Return distinct random passages as word positions: all except the quoted one if there
+        are at most `most`, else `most` uniform draws. If there are at most `first` (default
+        `most`), they come in the order of the text."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
         return list(check_each(islice(drawn, min(most, self.others))))

@@ -148,7 +148,8 @@ def _parts(report: HatexscoreResult) -> list[ComponentRow]:
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:
-    """Return a strip chart of the draws, or None without a control or without its single draws."""
+    """Return a strip chart of the drops for random passages, or None if the report does not list
+    them."""
     control = report.control
     if control is None or not control.drops:
         return None
@@ -166,8 +167,8 @@ def _strip(report: HatexscoreResult) -> Chart | None:
 @dataclass(frozen=True, slots=True)
 class Lens:
     """The probability of a label for a post with and without some of its words. `others` has the
-    probabilities without random phrases of that length. `why` is the reason if `without` or
-    `others` is missing."""
+    probabilities when random phrases of the same length are removed instead. `why` is the reason if
+    `without` or `others` is missing."""
 
     words: str
     label: str
@@ -181,8 +182,8 @@ class Lens:
 def lens_request(
     request: HatexscoreRequest, report: HatexscoreResult, words: str
 ) -> dict[str, Any]:
-    """Return a request that tests these words: its explanation quotes only them. The decision is
-    the model's own, since random phrases are compared only with that one."""
+    """Return a request that tests these words: its explanation quotes only these words. The
+    decision is the model's own, since random phrases are compared only with that decision."""
     decision = report.decision or HATEFUL
     if report.model_agrees is False:
         decision = other_side(decision)
@@ -197,7 +198,7 @@ def lens_request(
 
 
 def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
-    """Return the result of a request from `lens_request`."""
+    """Return probabilities with and without the words of a `lens_request`."""
     fields, control, models = request.explanation_fields, report.control, report.provenance.models
     whole, without = report.probability_original, report.probability_masked
     drops = () if control is None else control.signed_drops
@@ -230,8 +231,9 @@ def third_classes(words: Sequence[str]) -> list[str]:
 
 
 def labels_with(word: str) -> VocabularyName | dict[Label, list[str]]:
-    """Return labels that have this word as a class of its own, beside hateful and non-hateful. A
-    Chinese or Korean word is left out if a part of it is in the list."""
+    """Return labels with three classes: hateful, non-hateful, and a class for this word. In the
+    lists of hateful and non-hateful words, a Chinese or Korean word is left out if it contains a
+    shorter listed word."""
     three_way = built_in("three-way")
     if three_way.label_of(word) not in (None, *SIDES):
         return "three-way"

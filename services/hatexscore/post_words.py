@@ -35,8 +35,8 @@ ANALYSED: tuple[Language, ...] = get_args(Language)  # whose words the analysers
 def read_post_words(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscorePostWords | None]:
-    """Compare explanations with their posts. The entry is None if the quotes are tested instead. If
-    shared words do not decide, a sentence encoder does, in one call."""
+    """Compare explanations with their posts. Return None for explanations whose quotes are tested
+    instead. If too few words are shared, a sentence encoder compares the texts, in one call."""
     by_index = [
         None if explanation.rests_on_quotes else post_words(request, explanation)
         for request, explanation in zip(requests, parsed, strict=True)

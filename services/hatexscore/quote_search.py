@@ -82,8 +82,9 @@ class Located:
 
 
 def locate(text: str, quoted: Sequence[Quotation]) -> Located:
-    """Return all places of the original text that each quotation matches. It matches exactly, after
-    folding and at word boundaries. Otherwise the nearest passage within 15 % edits counts."""
+    """Return all positions in the original text that each quotation matches. Exact matches are
+    found after folding, at word boundaries. Without one, the nearest passage within 15 % edits
+    counts."""
     search = QuoteSearch(Haystack(text, as_sent(text), marks=True))
     quotes: dict[Span, Quote] = {}
     missing: list[Quotation] = []
@@ -102,9 +103,9 @@ def locate(text: str, quoted: Sequence[Quotation]) -> Located:
 
 
 class QuoteSearch:
-    """Searches the quotations of one request in its text. Equal ones are searched once. `names` has
-    lower-case words that never count as misspellings of each other. `misquoted` maps a quotation to
-    the passage whose meaning it changes."""
+    """Searches the quotations of one request in its text. Equal quotations are searched once.
+    `names` has lower-case words that never count as misspellings of each other. `misquoted`
+    maps a quotation that changes the meaning of a passage to this passage."""
 
     def __init__(self, haystack: Haystack, names: Collection[str] = ()) -> None:
         self.haystack = haystack
@@ -115,8 +116,8 @@ class QuoteSearch:
         self._near: dict[str, tuple[Quote, Span] | None] = {}
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Return the exact occurrences. `quoted_as` is that of the first quotation with equal
-        words."""
+        """Return the exact occurrences of a quotation. Quotations with equal words share the
+        `quoted_as` of the first one."""
         needle = self._folded(quotation.text)
         if needle not in self._exact:
             spans = exact_spans(self.haystack, needle)
@@ -152,8 +153,8 @@ class QuoteSearch:
         return (self._nearly((start, end), quotation),)
 
     def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """Search as `near` does, with and without text in brackets. Return nothing if the meaning
-        differs."""
+        """Find the most similar passage with `near`, for the quotation with and without text in
+        brackets. Return () if the meaning differs."""
         for text in (quotation.text, *without_brackets(quotation.text)):
             quotes = self.near(replace(quotation, text=text))
             if not quotes:
@@ -182,7 +183,7 @@ class QuoteSearch:
         return (cached[0],) if cached else ()
 
     def changed_passage(self, quotation: Quotation) -> str | None:
-        """Return the passage of the text that a quotation changes, or None."""
+        """Return the passage of the text that a quotation misquotes, or None."""
         needle = self._folded(quotation.text)
         if quotation in self.misquoted:
             return self.misquoted[quotation]
@@ -302,7 +303,7 @@ class Haystack:
         self.text = self.folded.text
 
     def source_of(self, start: int, end: int) -> str:
-        """Return the part of the original text at a span of the folded text."""
+        """Return the original text at a span of the normalised text."""
         return self.source[slice(*self.folded.original(start, end))]
 
     @cached_property
@@ -373,7 +374,8 @@ class Haystack:
         return [(word, re.compile(_hidden(word))) for word in list(words)[:MOST_CENSORED]]
 
     def pattern_spans(self, needle: str) -> list[Span]:
-        """Find the searched words if they or the text censor or leave out some of them."""
+        """Find the words of `needle`, even if the text or `needle` censors or leaves out some of
+        them."""
         bare = _OUTER_PLACEHOLDER.sub("", needle)
         tokens = list(_TOKEN.finditer(bare))
         gaps = sum(token["gap"] is not None for token in tokens)
@@ -478,8 +480,8 @@ def _stem(word: str) -> str:
 
 
 def _is_same_word(said: str, there: str) -> bool:
-    """Compare words of equal simplified spelling. Doubled letters make them different, lengthened
-    letters do not."""
+    """Return True if two words with equal `spelling` are the same word. A doubled letter makes them
+    different. A letter that occurs three or more times in a row does not."""
     return _stem(said) == _stem(there) or bool(_LONG_RUN.search(said) or _LONG_RUN.search(there))
 
 
@@ -491,8 +493,8 @@ def irregular_forms() -> dict[str, str]:
 
 
 def exact_spans(haystack: Haystack, needle: str) -> list[Span]:
-    """Find a folded text at word boundaries. After a match within a word, the search continues at
-    the next boundary and not at the next character."""
+    """Return the spans at word boundaries that match a normalised text. After a match within a
+    word, the search continues at the next boundary and not at the next character."""
     text, begins, ends = haystack.text, haystack.begins, haystack.ends
     spans: list[Span] = []
     position = text.find(needle) if needle else -1

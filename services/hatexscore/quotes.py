@@ -105,7 +105,8 @@ def quoted_spans(text: str) -> list[Span]:
 
 
 def _spans(text: str) -> list[Span]:
-    """Pair marks from left to right. An opening mark without a closing one is ignored."""
+    """Return the spans of quotations, from left to right. An opening mark without a closing one is
+    ignored."""
     spans: list[Span] = []
     unclosed: set[str] = set()  # no closing mark is left in the text
     position = 0
@@ -154,7 +155,7 @@ _UNIT = re.compile(rf"[{HAN_CLASS}]|[^\W{HAN_CLASS}]+(?:['\u2019][^\W{HAN_CLASS}
 
 
 def count_units(text: str) -> list[Span]:
-    """Return the spans of words with inner apostrophes, single Han characters and emoji.
+    """Return the spans of words, single Han characters and emoji. Words may have inner apostrophes.
     Punctuation does not count."""
     matches = _UNIT.finditer(text)
     return [match.span() for match in matches if _is_counted(match.group())]
@@ -252,8 +253,8 @@ _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]
 
 
 def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
-    """Add quotation marks to quotations that have none. They must occur in the text word for word.
-    Text without marks therefore never counts as hallucinated."""
+    """Add quotation marks to the values of lines that list quotations without marks. A value gets
+    marks only if it occurs word for word in the text, so it never counts as hallucinated."""
     there = f" {_bare(text)} "
     marks: list[Edit] = []
     for block, first, last in _quoting_lines(plain.text):
@@ -276,8 +277,8 @@ def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
 
 
 def _quoting_lines(explanation: str) -> Iterator[tuple[bool, int, int]]:
-    """Yield possible quotations without marks as (is after ">", start, end). They follow ">" or a
-    key."""
+    """Yield quotations that have no quotation marks, as (is after ">", start, end). They follow ">"
+    or a key."""
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()

@@ -197,12 +197,12 @@ def _changed_by_ellipses(
 
 
 def _is_negated_before(text: str, start: int) -> bool:
-    """Return True if a negation precedes `start` in its sentence."""
     return negates(SENTENCE_END.split(text[max(0, start - 240) : start])[-1])
 
 
 def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
-    """Return True if the text uses other scripts, or if text and explanation differ in language."""
+    """Return True if quotation and text use different scripts, or if text and explanation differ in
+    language."""
     quoted_scripts, there = scripts_of(quotation.text), scripts_of(text)
     if quoted_scripts and there and quoted_scripts.isdisjoint(there):
         return True
@@ -238,7 +238,8 @@ def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
 def _full_text_quotations(
     counted: Sequence[Span], found: dict[Quotation, tuple[Quote, ...]]
 ) -> list[Quotation]:
-    """Return the quotations of the whole text if another quotation covers only a part of it."""
+    """Return the quotations that cover the whole text, if another quotation covers only a part of
+    it."""
     different = {id(quotes): quotes for quotes in found.values()}
     shares = {
         name: _share(counted, [(quote.start, quote.end) for quote in quotes])
@@ -318,8 +319,8 @@ _ELSEWHERE = re.compile(
 def _kind(
     vocabulary: Vocabulary, quotation: Quotation, clause: tuple[str, str], *, occurs: bool
 ) -> QuotationReason | None:
-    """Return the reason why a quotation is not a quotation of the text, or None if it is. The name
-    of a label that occurs in the text is a quotation, unless it is assigned as a label."""
+    """Return the reason why quoted words are not a quotation of the text, or None if they are. The
+    name of a label that occurs in the text is a quotation, unless it is assigned as a label."""
     before, after = clause
     name = quotation.text
     if len(name) <= LONGEST_NAME and label_of(vocabulary, name) is not None:

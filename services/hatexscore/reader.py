@@ -1,9 +1,9 @@
-"""Reads the conclusion and groups of an explanation with a language model, if nothing else can.
+"""Reads the conclusion and groups of an explanation with a language model, if no rule can read
+them.
 
-A model may invent, so its quotes must occur in the explanation word for word. A component without
-valid quotes is null. Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and 3.3; the prompt is
-`readers/htc-tgi.v1.toml`.
-"""
+A model may invent quotes, so its quotes must occur in the explanation word for word. A
+component without valid quotes is null. Source: Hu & Lee, arXiv:2601.13547, sections 3.1 and
+3.3; the prompt is `readers/htc-tgi.v1.toml`."""
 
 from __future__ import annotations
 
@@ -85,8 +85,9 @@ def read_by_model(
 
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
-    """For `auto`, add the reader model that the classifier's entry names. An unknown name is
-    reported later, when the classifier is called. With `probabilities` there is no classifier."""
+    """If the option `reader` is `auto`, add the reader model that the classifier's entry names. An
+    unknown classifier is reported later, when it is called. Requests with `probabilities` use no
+    classifier."""
     options = request.options
     if options.reader != "auto" or options.reader_model is not None or not parsed.is_unread:
         return request
@@ -111,7 +112,8 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if only the conclusion is unread, so that a failed reader model does no harm."""
+    """Return True if word rules exist for the language. The reader model is then optional, so its
+    failure is ignored."""
     return request.options.reader == "auto" and parsed.languages.no_rules is None
 
 

@@ -52,8 +52,8 @@ QUOTED = "inside a quotation"  # why a mention of a group does not count
 
 
 def side_of_label(label: Label | None) -> Side | None:
-    """Return `hateful` for every class except `non-hateful`, since all others depend on quoted
-    words."""
+    """Return `hateful` for every class except `non-hateful`, because decisions for all other
+    classes depend on quoted words."""
     if label is None:
         return None
     return "non-hateful" if label == "non-hateful" else "hateful"
@@ -277,7 +277,7 @@ class HatexscoreRandomSpans(CalibratedNull):
 
 
 class HatexscoreProbabilityReading(Message):
-    """How P was read from a model without a classifier head."""
+    """The method that obtained P(hateful) from a model without a classifier head."""
 
     reading: Reading | None = Field(description="method of the first of the two")
     mass: float | None = Field(
@@ -438,8 +438,8 @@ class HatexscoreLabelConflicts(Message):
 
 
 class HatexscoreQuoteCounts(Message):
-    """Counts of quotations attributed to the text, by how they match, and of results, by their
-    worst quotation."""
+    """Counts of quotations attributed to the text, by kind of match, and counts of results, by the
+    kind of their worst quotation."""
 
     exact: Count = Field(description="quotations found word for word")
     inflected: Count = Field(description="found except for the ending of one word")
@@ -461,8 +461,8 @@ Decision = Label  # or `unknown`
 
 
 class HatexscoreTestedTogether(Message):
-    """One test of all hateful decisions with a control. It detects effects for which single posts
-    are too short."""
+    """One joint test of all hateful decisions that have a comparison with random spans. It detects
+    effects for which single posts are too short."""
 
     results: Count = Field(description="results with a control")
     texts: Count = Field(description="clusters: results of one text count as one")
@@ -500,7 +500,7 @@ class HatexscoreDecisionMeans(Message):
 
 
 class HatexscoreModelAgreement(Message):
-    """Counts of decisions with which the model agrees, as QF requires."""
+    """How often the model makes the same decision as the explanation, which QF requires."""
 
     agreement: Interval = Field(
         description="share of results where the model makes the same decision"
@@ -509,7 +509,7 @@ class HatexscoreModelAgreement(Message):
 
 
 class HatexscoreBatchReport(BatchReport):
-    """Means over the results with a defined value."""
+    """The report on a batch. Means are over the results with a defined value."""
 
     components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(

@@ -1,13 +1,12 @@
 """Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
 
-Q has the text in quotation marks and the longest runs of at least two tokens that both texts share,
-not all function words. Runs of one token would include "the" and contradict Table 4, perturbed 1.
-TGI matches n-grams of up to three lemmas with the printed terms, including slurs. Quotations are
-kept, so the printed 0 of Table 4, perturbed 2, is not reproduced. The paper defines no rule for the
-hateful context. Here a mention is tied to it by a quotation in the same sentence, or by an attack
-that the trained reader (a text classifier) finds. Source: Hu & Lee, arXiv:2601.13547, Eqs. 2 to 5
-and section 3.3.
-"""
+Q has the text in quotation marks and the longest runs of at least two tokens that both texts share.
+Runs of function words only are left out. Runs of one token would include "the" and contradict Table
+4, perturbed 1. TGI matches n-grams of up to three lemmas with the printed terms, including slurs.
+Quotations are kept, so the printed 0 of Table 4, perturbed 2, is not reproduced. The paper does not
+define when a mention of a group is in a hateful context. Here a quotation in the same sentence
+suffices, or an attack that the trained reader (a text classifier) finds. Source: Hu & Lee,
+arXiv:2601.13547, Eqs. 2 to 5 and section 3.3."""
 
 from __future__ import annotations
 
@@ -76,8 +75,8 @@ def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation
 
 
 def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Return quotations and shared runs. A run over all tokens counts as the whole text, Q = {T},
-    even for a short text T."""
+    """Return the quotations, and the word runs that text and explanation share. If one covers all
+    tokens, the whole text counts as quoted, Q = {T}, even for a short text T."""
     located = locate(request.text, quotations(request.explanation_text))
     quotes = located.quotes
     runs = common_spans(request.text, request.explanation_text, languages.text)
@@ -103,8 +102,8 @@ def _spans_all(counted: Sequence[Span], span: Span) -> bool:
 
 
 def _unquoted(text: str, runs: Sequence[Span], quotes: Sequence[Quote]) -> Iterator[Quote]:
-    """Yield shared runs as evidence, without those that are quoted. A run that overlaps an earlier
-    one starts at its end."""
+    """Yield passages shared by the explanation and the text as quotes, unless they are already
+    quoted. A passage that overlaps an earlier one starts at its end."""
     quoted = {(quote.start, quote.end) for quote in quotes}
     covered = 0
     for start, end in runs:
@@ -185,8 +184,8 @@ def _suffix_automaton(tokens: Iterable[str]) -> tuple[list[dict[str, int]], list
 def mentions_as_printed(
     text: str, language: Language, lexicon: Lexicon, *, hateful: bool
 ) -> list[HatexscoreGroupEvidence]:
-    """Return the printed group terms in a text, in order. Among overlapping terms the first and
-    longest wins."""
+    """Return the group terms of the paper's tables that occur in a text, in order. Where terms
+    overlap, the first and longest is used."""
     matches = list(_matches(words(text, language), _listed(lexicon, language)))
     ties = _ties(text, matches) if hateful else [EQUATION_4] * len(matches)
     return [
@@ -207,7 +206,7 @@ def mentions_as_printed(
 
 
 def _ties(text: str, matches: Sequence[TermMatch]) -> list[str | None]:
-    """Return the link of each mention to the hateful content, or None."""
+    """Return, for each mention, the reason why it is linked to hateful content, or None."""
     borders, quoted = sentences(text), quoted_spans(text)
     ties: list[str | None] = []
     for match in matches:
@@ -244,8 +243,8 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
 
 @cache_results(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> TermTable:
-    """Return a table of the printed terms as lemmas, "similarly processed". Terms take precedence
-    over slurs."""
+    """Return a table of the printed terms as lemmas, "similarly processed" as the text (paper).
+    Terms take precedence over slurs."""
     listed = TermTable()
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):

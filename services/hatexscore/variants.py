@@ -132,7 +132,7 @@ def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]
 
 
 def read_stated(request: HatexscoreRequest, answer: str) -> StatedDecision | None:
-    """Return the conclusion that an answer states, in any language, or None."""
+    """Return the conclusion stated in an answer of any language, or None without a conclusion."""
     [read] = read_conclusions([ConclusionText(normalize(answer), request.vocabulary)])
     stated = read.statement
     if stated is None:

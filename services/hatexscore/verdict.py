@@ -220,7 +220,7 @@ def decision_turns(report: HatexscoreResult) -> bool:
 
 def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | None:
     """Return the one-sided p-values in both directions, exact or calibrated on other posts. Return
-    None without a test."""
+    None if neither test is possible."""
     if control.p_value is not None and (control.attainable_p or 1.0) <= LEVEL:
         return control.p_value, control.p_anti
     if control.p_calibrated is not None and control.calibration is not None:
@@ -229,8 +229,8 @@ def tested_p(control: HatexscoreRandomSpans) -> tuple[float, float | None] | Non
 
 
 def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
-    """Return the check by the caller's two probabilities, if they are clear. There is no test
-    against chance."""
+    """Return the check based on the probabilities that the caller sent. There is no test against
+    chance."""
     if report.provenance.models:
         return not_tested(
             MATTER, "no-control", f"{fall}; no other words were tested for comparison."
@@ -249,7 +249,7 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:
-    """Return the rank of the quotes among all placements, in words."""
+    """Return the rank of the quotes among all tested positions, in words."""
     places = 1 + control.draws
     where = f"all {places} places in the post" if control.exact else f"{places} places tried"
     if control.rank is None:  # an earlier result
@@ -258,7 +258,8 @@ def _rank(control: HatexscoreRandomSpans) -> str:
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
-    """Describe a test without effect. Only a rank at or below the median is described as chance."""
+    """Describe a test that found no significant effect. The words "similar to random words" need a
+    rank at or below the median."""
     beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
     if control.share_beaten <= 0.5:
         return f"similar to random words ({beats})"
@@ -307,8 +308,8 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 def _about_this_post(report: HatexscoreResult) -> Check:
     """Compare the words and meaning of the explanation with the post, unless quotes are tested.
-    Texts similar by meaning alone: 0.59 of 34 good explanations, 0.05 of explanations of another
-    post, 0.06 of templates that name one word."""
+    Similarity of meaning alone accepts 0.59 of 34 good explanations, 0.05 of explanations of
+    another post, and 0.06 of templates that name one word."""
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The test of the quotes replaces this check.")

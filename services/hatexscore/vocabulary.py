@@ -81,10 +81,10 @@ class WordInText:
 class Vocabulary:
     """The label words that apply to a request.
 
-    `name` is None for a caller's vocabulary. `searched` has the folded words to search for, longest
-    first. `listed` maps folded words to classes and includes negated forms. `of_decision` is True
-    if the vocabulary was derived from the decision (`vocabulary_of_decision`), not named.
-    """
+    `name` is None for a caller's vocabulary. `searched` has the normalised words to search for,
+    longest first. `listed` maps normalised words to classes and includes negated forms.
+    `of_decision` is True if the vocabulary was derived from the decision
+    (`vocabulary_of_decision`), not named."""
 
     name: VocabularyName | None
     words: tuple[LabelWord, ...]
@@ -127,8 +127,9 @@ class Vocabulary:
             yield WordInText(match.start(), match.end(), word, denied)
 
     def _known(self, matched: str) -> LabelWord | None:
-        """Return the vocabulary's word regardless of spacing. A word with a gap is recognised by
-        its two ends. Return None if folding turns the matched text into another word."""
+        """Return the vocabulary's label word for the matched text, ignoring spaces. A word with a
+        gap is matched by its beginning and end. Return None if case folding changed the text into
+        another word."""
         folded = fold(matched)
         joined = folded.replace(" ", "")
         exact = self.known.get(folded) or self.known.get(joined)
@@ -164,9 +165,9 @@ class Vocabulary:
         return self.listed.get(fold(phrase))
 
     def marks(self, text: str, positive: Label = "hateful") -> list[tuple[int, int, str]]:
-        """Return the vocabulary's words in a normalised text as (start, end, mark). The mark is `+`
-        for the class `positive`, else `-`. A further class as `positive` leaves out words for hate.
-        """
+        """Return the vocabulary's words in a normalised text as (start, end, mark). The mark is
+        `+` for the class `positive`, else `-`. If `positive` is not "hateful", words for hate
+        are left out."""
         unmarked = (None,) if positive == "hateful" else (None, "hateful")
         matches = [(word, word.label(0)) for word in self.find(lowered(text), text)]
         return [
@@ -310,7 +311,8 @@ def _is_negation(text: str, word: LabelWord, every: Mapping[str, LabelWord]) -> 
 
 
 def _alternatives(texts: Sequence[str]) -> str:
-    """Return a pattern in which a space matches a few hyphens or spaces. [] matches nothing."""
+    """Return a pattern for any of these texts. A space in a text matches a few hyphens or spaces.
+    An empty list matches nothing."""
     return "|".join(map(_word_pattern, texts)) or r"(?!)"
 
 

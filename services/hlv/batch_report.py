@@ -89,8 +89,8 @@ def _paired(rows: Rows, over: Statistics) -> Iterator[HlvPaired]:
 
 
 def _coefficients(report: HlvResult, method: Method) -> tuple[float, float] | None:
-    """Return the coefficients with and without explanations, in the variant's form, or None if one
-    is undefined."""
+    """Return Kendall's coefficients with and without explanations, of the type that the variant
+    uses. Return None if one is undefined."""
     result, name = _result(report, method), VARIANTS[report.provenance.variant].kendall
     explained = getattr(result and result.explained, name, None)
     baseline = getattr(result and result.baseline, name, None)
@@ -141,7 +141,7 @@ def _range(metric: str) -> Bounds:
 def _tables(
     reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> Iterator[HlvTable]:
-    """Yield the tables. `keys` has the cluster of each report."""
+    """Yield the means per method and condition, of the gains, and of the reference judges."""
     items = list(zip(reports, keys, strict=True))
     for method in METHODS:
         results = [_result(report, method) for report in reports]
@@ -171,7 +171,8 @@ def _table(
     measured: Sequence[HlvMeasured | None],
     over: Statistics,
 ) -> Iterator[HlvTable]:
-    """Yield the table, unless nothing was measured. `items` has each report with its cluster."""
+    """Yield the table for one method and condition, or nothing if no item was measured. `items` has
+    each report with its cluster."""
     pairs = zip(items, measured, strict=True)
     rows = [(report, key, values) for (report, key), values in pairs if values is not None]
     if not rows:
@@ -246,7 +247,7 @@ def _estimate_all(
 
 
 def _block(measured: HlvMeasured | HlvGain, metric: str) -> Any:
-    """Return the part of the report that contains `metric`. Correlations are not in such a part."""
+    """Return the part of the report that contains `metric`, which must not be a correlation."""
     if isinstance(measured, HlvGain):
         return measured
     return measured.distribution if metric in DIVERGENCES else measured.scalar

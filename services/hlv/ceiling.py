@@ -1,11 +1,10 @@
-"""Agreement of people with one another, the most that a judge can be expected to reach.
+"""Estimates how well a judge can agree with people, given that people disagree with one another.
 
-`high` is the agreement of a judge that answers the distribution from which people draw. It uses
-draws of that distribution given the votes, under Jeffreys' prior. Ratings, rankings and annotators
-who chose several options are resampled instead. `low` is the agreement of one half of the people
-with the other. Spearman-Brown extrapolates correlations to all people (Spearman 1910, Brown 1910).
-Pure functions that return None for an undefined value.
-"""
+`high` is the agreement of a judge that knows the distribution of people's answers. The
+distribution is sampled given the votes, under Jeffreys' prior. Ratings, rankings and annotators
+who chose several options are resampled instead. `low` is the agreement between two halves of
+the people. The Spearman-Brown formula extrapolates correlations to all people (Spearman 1910,
+Brown 1910). Pure functions that return None for an undefined value."""
 
 from __future__ import annotations
 
@@ -67,7 +66,7 @@ def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> Hl
 
 def normalize(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
     """Return a judge's position between chance (0) and the human ceiling (1) for each metric. It is
-    None if people hardly agree better than chance."""
+    None if the people's agreement is hardly above chance."""
     shares: dict[str, float | None] = {}
     for name, metric in ceiling.metrics.items():
         value, room = _value(measured, name), metric.high - metric.chance
@@ -104,8 +103,8 @@ def _annotators(request: HlvRequest) -> Annotators | str:
 
 
 def _of_counts(votes: Floats, random: np.random.Generator) -> Annotators | str:
-    """Return draws given (S, n) counts of S sources. If each source has a single vote, all of them
-    count as one source."""
+    """Estimate the annotators from (S, n) vote counts of S sources, or return a reason code. If
+    each source has a single vote, the counts are added up."""
     counts = np.rint(votes)
     if np.abs(votes - counts).max() > 1e-9:
         return NO_COUNTS
@@ -134,7 +133,7 @@ def _split_counts(counts: list[Floats], random: np.random.Generator) -> tuple[Fl
 
 
 def _resample_rows(answers: Floats, random: np.random.Generator) -> Annotators | str:
-    """Return resampled means of (S, n) answers, with one row per annotator."""
+    """Return mean answers of resampled annotators. `answers`, (S, n), has a row per annotator."""
     people = len(answers)
     if people == 1:
         return ONE

@@ -42,7 +42,7 @@ Sources = tuple[dict[str, float], ...]
 
 
 class HlvJudge(Message):
-    """Settings of the prompts for `model`."""
+    """Settings for prompting `model` as a judge: methods, repetitions and sampling."""
 
     methods: tuple[Method, ...] = Field(
         default=METHODS,
@@ -351,8 +351,8 @@ def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
 
 
 def _prompts(judge: HlvJudge, options: int) -> int:
-    """Return the number of prompts in one condition. A greedy judge with a fixed order needs one
-    run."""
+    """Return the number of prompts per condition (with or without explanations). A greedy judge
+    with a fixed order of options is asked only once."""
     runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
     counts = {
         "rank": runs,

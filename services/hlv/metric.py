@@ -108,7 +108,7 @@ class Hlv(Metric[HlvRequest, HlvCollected, HlvResult, HlvVariant]):
         )
 
     def in_force(self, request: HlvRequest, collected: HlvCollected) -> Mapping[str, Any]:
-        """Return the judge's settings, including defaults, and the ways in which it answered."""
+        """Return the judge's settings, with defaults, and the methods by which it answered."""
         judge = None if request.model is None else (request.judge or HlvJudge())
         return {
             "judge": judge and judge.model_dump(mode="json"),

@@ -46,7 +46,7 @@ RATED = (1.0, 5.0)  # the scale in the prompt
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HlvCollected(Collected):
-    """A judge's answers by method, with and without explanations. They are None where the judge was
+    """A judge's answers by method, with and without explanations. A field is None if the judge was
     not asked."""
 
     methods: tuple[Method, ...]

@@ -177,7 +177,7 @@ class MeasureLine:
 
 @dataclass(frozen=True, slots=True)
 class MethodView:
-    """The view of one method."""
+    """The data that the page shows for one method."""
 
     title: str
     result: HlvMethodResult
@@ -208,8 +208,8 @@ def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> 
 
 
 def _ranks(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> Chart | None:
-    """Draw a chart with the humans in the middle, so that both conditions can be compared with
-    them."""
+    """Draw the human ranks between the judge's ranks without and with explanations, so that both
+    can be compared with the humans."""
     columns = [("humans", _select_keys(gold.ranks, keys))]
     if result.explained is not None and result.explained.ranks:
         columns.append((WITH, _select_keys(result.explained.ranks, keys)))

@@ -67,7 +67,7 @@ STANCE = {"support": "Supporting", "oppose": "Opposing"}
 
 @dataclass(frozen=True)
 class OptionLetters:
-    """The options as the judge sees them: fixed letters, rotated texts."""
+    """The options as the judge sees them: the letters are fixed, and the texts are rotated."""
 
     options: tuple[Option, ...]
     keys: dict[str, str]  # letter → the key of the request's option
@@ -152,10 +152,10 @@ def check_length(text: str) -> None:
 def parse_ranking(raw: str, keys: Sequence[str]) -> list[str]:
     """Return the options in the order of their first mention, or [] if there is no ranking.
 
-    A mention is a letter of `keys` that stands alone. If a colon introduces a list of letters ("the
-    ranking is: C B A"), only text after the colon counts. The longest list counts, and among
-    equally long ones the last. Several lists of one letter are no list ("1: C, 2: A").
-    """
+    A mention is a letter of `keys` that stands alone. If a colon introduces a list of letters
+    ("the ranking is: C B A"), only text after the colon counts. The longest list counts, and
+    among equally long ones the last. Several lists with one letter each do not count ("1: C, 2:
+    A")."""
     lists = [
         (len(set(LETTER.findall(match["letters"])) & set(keys)), match.start("letters"))
         for match in COLON_LIST.finditer(raw)

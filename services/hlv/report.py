@@ -72,7 +72,7 @@ class HlvMeasured(Message):
 
 
 class HlvCeilingOf(Message):
-    """Agreement between people by one metric, in its unit."""
+    """The human ceiling of one metric: how well people agree with each other, in its unit."""
 
     high: float = Field(
         description="mean for a judge that is the distribution which the annotators were drawn from"
@@ -150,7 +150,7 @@ class HlvBaselines(Message):
 
 
 class HlvResult(Report):
-    """The result of HLV."""
+    """The result of HLV, which compares a judge with human label variation."""
 
     range: tuple[float, float] = Field(description="[-2, 2] for a gain, [-1, 1] for an agreement")
     score_of: Literal["gain", "agreement"] = Field(
@@ -210,7 +210,7 @@ class HlvTable(Message):
 
 
 class HlvCeilings(Message):
-    """The agreement of people by one metric, over items with known annotators."""
+    """People's agreement with each other by one metric, over items with known annotators."""
 
     high: Interval = Field(description="a judge that is the distribution people were drawn from")
     low: Interval = Field(description="one half of the people against the other")
@@ -232,7 +232,8 @@ class HlvPaired(Message):
 
 
 class HlvBatchReport(BatchReport):
-    """Every method and condition, with the uniform judge and the majority oracle."""
+    """Results of every method and condition, with two references: a uniform judge, and the people's
+    majority."""
 
     score_of: Literal["gain", "agreement", "mixed"] | None = Field(
         description="meaning of the mean score; `mixed`: results of both kinds, so no mean; null: "

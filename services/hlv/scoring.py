@@ -63,7 +63,7 @@ def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
 
 
 def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
-    """Return n means over the runs with a value, or None if some option has none."""
+    """Return each option's mean over the runs with a value, or None if an option has no value."""
     table = np.stack(list(rows)).reshape(len(rows), options)
     if np.isnan(table).all(axis=0).any():
         return None
@@ -83,7 +83,7 @@ class Condition:
 
 
 def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
-    """Group answers by request, condition and method. Each group keeps their order."""
+    """Group answers by request, condition and method. Answers in a group keep their order."""
     runs_of_conditions: RunsOfConditions = {}
     for condition, method, run in runs:
         runs_of_conditions.setdefault((condition.position, condition.explained, method), []).append(
@@ -138,14 +138,15 @@ def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
 
 
 def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
-    """Return n fractional ranks of positions. Missing options tie for last."""
+    """Return the fractional ranks of n options from their positions. Missing options tie for
+    last."""
     positions = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
     return kernel.fractional_ranks(positions, higher_is_better=False)
 
 
 def normalisation(request: HlvRequest) -> str:
-    """Return how the judge's values become probabilities: as the request says, or else the
-    variant."""
+    """Return the name of the method that turns the judge's values into probabilities. The request
+    overrides the variant."""
     return request.normalisation or VARIANTS[request.variant].normalisation
 
 
@@ -209,8 +210,8 @@ def score_predictions(
 
 
 def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMeasured:
-    """Return the scores of a judge that always answers these n probabilities, mapped to the humans'
-    scale."""
+    """Return the scores of a judge whose answers are these n probabilities, rescaled to the range
+    of the human scores."""
     ranks = kernel.fractional_ranks(values)
     if gold.kind != "scores":
         prediction = AveragePrediction(ranks, values, 1, 0, None)

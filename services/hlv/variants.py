@@ -1,6 +1,6 @@
-"""The three variants. They differ in the reported numbers and in how answers are read. Source: Chen
-et al., EMNLP 2025, Eqs. 13 and 14, Appendices D and E; `reference` follows Evaluation/ of
-mainlp/CoT2EL."""
+"""The three variants of HLV. They differ in the reported numbers and in how answers are read.
+Source: Chen et al., EMNLP 2025, Eqs. 13 and 14, Appendices D and E; `reference` follows Evaluation/
+of mainlp/CoT2EL."""
 
 from __future__ import annotations
 

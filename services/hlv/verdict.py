@@ -1,4 +1,4 @@
-"""The verdict on an HLV report. It says how little a single item proves."""
+"""Returns the verdict on an HLV report. The sentences say that a single item proves little."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ CLOSER = "closer-to-humans"
 
 
 def finding(report: HlvResult) -> Finding:
-    """Return the verdict: do the explanations bring the judge closer to the humans' labels?"""
+    """Return the verdict on whether the explanations bring the judge closer to the humans'
+    labels."""
     return conclude([_check_closer(report)], {CLOSER})
 
 

@@ -112,8 +112,8 @@ def name(configuration: IceConfiguration) -> str:
 def summary_rows(
     table: Table, over: Statistics, levels: tuple[float, float]
 ) -> list[IceConfigurationResult]:
-    """Return a summary of each configuration. `levels` has the false discovery rates over
-    configurations and over examples."""
+    """Return a summary of each configuration. `levels` holds the false discovery rates for
+    configurations and for examples."""
     rows = [_summary(key, tested, over, levels[1]) for key, tested in table.items()]
     p_values = [row.p_value for row in rows if row.p_value is not None]
     adjust = holm if over.request.options.error == "family" else benjamini_hochberg
@@ -310,7 +310,7 @@ COLOURS = {
 
 
 def batch_report(scored: Sequence[ScoredIce], over: Statistics) -> IceBatchReport:
-    """Report if explanations are faithful over these examples, and which are more faithful."""
+    """Return a report on how faithful the batch's explanations are, and which are more faithful."""
     request, common = over.request, over.envelope()
     table = by_configuration(scored)
     results = summary_rows(table, over, (request.options.alpha, request.options.example_alpha))

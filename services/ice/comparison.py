@@ -110,7 +110,7 @@ def _plausibility(trial: Trial, human: Sequence[int], experiment: Experiment) ->
 
 @dataclass(frozen=True)
 class Difference:
-    """A difference of win rates, first - second, with its 95 % interval over the draws."""
+    """A difference of win rates, first - second, with its 95 % interval over random sets."""
 
     value: float | None
     low: float | None
@@ -238,8 +238,8 @@ def _reading(
 
 
 def _interactions(experiment: Experiment, trial: Trial, operator: Operator) -> Floats | None:
-    """Return M + 1 interactions, the tested rationale's first, or None if the score of an empty
-    text is unknown."""
+    """Return M + 1 interactions: that of the tested rationale, then those of M random sets. Return
+    None if the score of an empty text is unknown."""
     empty = experiment.empty(operator)
     if empty is None:
         return None

@@ -99,7 +99,7 @@ PUBLISHED_DRAWS = 50
 
 
 class IceOptions(Message):
-    """Settings of the test: random comparisons and draws."""
+    """Settings of the test: how tokens are ranked, removed and compared with random sets."""
 
     template: Annotated[Template | None, Parameter] = Field(
         default=None, description="prompt template, for causal models only"
@@ -235,7 +235,7 @@ class IceOptions(Message):
 
 
 class IceRequest(LanguageRequest):
-    """A text, and one or more explanations that point into it."""
+    """A text, and one or more explanations that refer to positions in the text."""
 
     text: Annotated[str, Input] = Field(
         min_length=1, max_length=MAX_TEXT, description="what the model judged"
@@ -355,7 +355,8 @@ class IceRequest(LanguageRequest):
 
     @property
     def draws_tokens(self) -> bool:
-        """True if random comparisons use any tokens, on request or in published variants."""
+        """True if random comparisons use sets of single tokens: on request, or in the variants
+        `paper` and `reference`."""
         return self.options.null == "tokens" or self.variant != "robust"
 
     @property
@@ -366,8 +367,7 @@ class IceRequest(LanguageRequest):
 
 
 def label(method: Method) -> str:
-    """Return the name of a computed explanation. It includes options that differ from the
-    defaults."""
+    """Return the name of a computed explanation, with the options that differ from the defaults."""
     if not isinstance(method, AttributionMethod):
         return method
     usual = AttributionMethod(name=method.name)

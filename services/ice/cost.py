@@ -77,14 +77,16 @@ def _rows_a_draw(request: IceRequest) -> int:
 
 
 def _text_tokens(request: IceRequest, reads: int) -> int:
-    """Return a lower bound of the tokens that the model reads, if the text has that many."""
+    """Return how many tokens of a long text the model reads at least. `reads` also counts the
+    prompt."""
     around = request.options.template or request.options.prompt
     beside = 0 if around is None else len(around.model_dump_json().encode())
     return max(1, reads - SPECIAL - beside)
 
 
 def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount]:
-    """Return the draws for each size of rationale that certainly differs from the others."""
+    """Return the number of random token sets per size of rationale. Sizes that may be equal are
+    counted once."""
     placements = [_at_budget(k, whole) for k in _unique_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
     if marked is not None and request.draws_tokens and not placements:  # else its size may be known
@@ -107,8 +109,8 @@ def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
 
 
 def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
-    """Return three counts: the tokens of a rationale, the other tokens, and the other subsets of
-    that size. All grow with the number of tokens."""
+    """Return three counts: the tokens in a rationale of share `k`, the remaining tokens, and the
+    other token sets of the same size. All grow with the number of tokens."""
     sizes = [max(1, int(k * whole + rounding)) for rounding in (0.0, 1e-9)]
     return sizes[0], whole - sizes[1], min(comb(whole, size) for size in sizes) - 1
 
@@ -125,8 +127,8 @@ class DrawCount:
 def work_of_draws(
     request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Reduction]
 ) -> Iterator[Work]:
-    """Yield the work of all draws with all operators, in variations and in tokens. `whole` is the
-    number of tokens in a variation that no operator shortens."""
+    """Yield the work for all random token sets with all operators (ways to remove tokens), in model
+    inputs and in tokens. `whole` is the number of tokens of an input that no operator shortens."""
     draws = sum(size.draws for size in drawn)
     if not draws:
         return
@@ -252,8 +254,8 @@ def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
 
 
 def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> tuple[int, int]:
-    """Count the words that overlap with the spans, and the others, in the part of the text that is
-    certainly read."""
+    """Count the words that overlap with the spans, and the others, in the part of the text that the
+    model is sure to read."""
     text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))
     for span in spans:

@@ -34,7 +34,7 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trial:
-    """One explanation, cut to one budget (share of tokens)."""
+    """One explanation, reduced to the share of tokens that one budget allows."""
 
     explanation: TestedExplanation
     k: float | None
@@ -47,9 +47,8 @@ class Experiment:
     """The tests of one request, the random token sets, and the scores so far.
 
     All tests of an explanation share its random sets, as their correction requires
-    (`shared.statistics.families.max_t`). Each explanation uses its draws in order, so its tests do
-    not depend on other explanations.
-    """
+    (`shared.statistics.families.max_t`). Each explanation uses its random sets in a fixed order, so
+    its tests do not depend on other explanations."""
 
     tokenized: TokenizedInput
     explanations: Sequence[TestedExplanation]
@@ -97,7 +96,7 @@ class Experiment:
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
     def null_positions(self, trial: Trial) -> Places:
-        """Return the indices of the M random token sets with which a test is compared."""
+        """Return the indices of the M random token sets that form the test's null distribution."""
         drawn = self._drawn[trial.null.key]
         every: Places = np.arange(len(drawn.subsets))
         if self.tokenized.variant.distinct:
@@ -124,8 +123,8 @@ class Experiment:
     def null(
         self, operator: Operator, trial: Trial, places: Places, aspect: Aspect = "sufficiency"
     ) -> Floats:
-        """Return the scores of the M random token sets at `places`, or NaN where the model cannot
-        read the input."""
+        """Return the scores of the random token sets at the indices `places`. A score is NaN if the
+        model cannot read the input."""
         subsets = self._drawn[trial.null.key].subsets
         about = operator, aspect, trial.null.key
         rows, null_scores = self._known.get(about, (0, np.empty(0)))
@@ -135,8 +134,8 @@ class Experiment:
         return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
-        """Return the score of each token set: the target's probability that it keeps or its removal
-        loses. It is NaN if there is no score."""
+        """Return each token set's score: the target's probability if only these tokens are kept, or
+        its loss if they are removed. A missing score is NaN."""
         values = (
             self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
         )
@@ -159,8 +158,8 @@ class Experiment:
     def ranking_scores(
         self, operator: Operator, trial: Trial, aspect: Aspect, count: int
     ) -> Floats:
-        """Return the scores of the first `count` random rankings in order, cut to the size of the
-        test. Random sets may repeat, and may equal the tested one."""
+        """Return the scores of token sets of the tested size, taken from the first `count` random
+        rankings, in order. The sets may repeat, and may equal the tested one."""
         choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
             raise ValueError("this null distribution draws no random tokens, so it has no rankings")
@@ -175,8 +174,8 @@ class Experiment:
     def observed(
         self, operator: Operator, trial: Trial, aspect: Aspect = "sufficiency"
     ) -> float | None:
-        """Return the score of the tested tokens: that of the text with only them, or the drop
-        without them."""
+        """Return the score of the tested tokens. For sufficiency it is the score of the text with
+        only these tokens, else the drop without them."""
         kept = self.subset_score(operator, trial, aspect)
         if kept is None or aspect == "sufficiency":
             return kept
@@ -249,8 +248,8 @@ class Experiment:
                 yield Trial(explanation, k, rationale, self._null_of(explanation, rationale))
 
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
-        """Return the null distribution. Token values, and all rationales in published variants, are
-        compared with random tokens."""
+        """Return the null distribution: random tokens if the explanation has token values or the
+        variant is a published one, else sets shaped like the rationale."""
         if not self.tokenized.variant.matched_null:
             return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
@@ -277,7 +276,8 @@ class Experiment:
 
 
 class NullSamples:
-    """Random token sets of one kind in drawing order, with the first index of each."""
+    """Random token sets of one kind, as generated. A repeated set has the index of its first
+    occurrence."""
 
     def __init__(self, subsets: list[Subset]) -> None:
         self.subsets = subsets
@@ -286,14 +286,15 @@ class NullSamples:
             self._place.setdefault(subset, index)
 
     def place(self, subset: Subset) -> int:
-        """Return the index of the first draw that equals this set, or the number of draws if none
-        does."""
+        """Return the index of the first random set that equals this set, or the number of sets if
+        none does."""
         return self._place.get(subset, len(self.subsets))
 
 
 @dataclass
 class RowStatistics:
-    """Sums of the model's answers for each key, in the order of the calls."""
+    """Sums over the model's answers, by operator and remaining tokens: inputs, entropies, changed
+    labels."""
 
     tokenized: TokenizedInput
     counts: dict[Key, int] = field(default_factory=dict)
@@ -301,9 +302,9 @@ class RowStatistics:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """Add the answers of a call. `keys` has each key with its number of variations. `answers`
-        has their (R, L) probabilities, or (R,) of the target alone, from which neither entropy nor
-        label is known."""
+        """Add the answers of one model call. `keys` has each key with its number of variations.
+        `answers` has their probabilities: (R, L) for all labels, or (R,) for the target.
+        Entropy and label are only recorded for (R, L)."""
         if answers.ndim == 1:
             self.counts |= {key: count for key, count in keys if count}
             return
@@ -320,8 +321,8 @@ class RowStatistics:
             start = end
 
     def length_share(self, ends: tuple[int, int] | None) -> float | None:
-        """Return the share of variations with a number of tokens outside the range `ends`. Return
-        None if `ends` is None, or if variations are in words."""
+        """Return the share of text variations whose number of tokens is outside the range
+        `ends`. Return None if `ends` is None, or if the variations consist of words."""
         if ends is None or self.tokenized.words is not None or not self.counts:
             return None
         least, most = ends
@@ -331,7 +332,8 @@ class RowStatistics:
         return outside / sum(self.counts.values())
 
     def _length(self, key: Key) -> int:
-        """Return the number of tokens in each row of this key. Only `delete` removes tokens."""
+        """Return the number of tokens in each model input for this operator and set of kept tokens.
+        Only `delete` removes tokens."""
         operator, kept = key
         every = len(self.tokenized.tokens.ids)
         if operator != "delete":
@@ -339,7 +341,7 @@ class RowStatistics:
         return every - len(self.tokenized.eligible) + len(kept or ())
 
     def distance(self, random: Collection[Key]) -> IceDistance:
-        """Return the distance of the variations from written texts. `random` has the keys of random
+        """Return how far the variations are from natural texts. `random` has the keys of random
         token sets."""
         rows = sum(self.counts.values())
         stay = sum(count * len(key[1] or ()) for key, count in self.counts.items())

@@ -1,4 +1,4 @@
-"""A request in the form that its model reads, with its explanations."""
+"""Converts a request and its explanations to the tokens or words that its model reads."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class TestedExplanation:
 
     @property
     def ranking_values(self) -> Floats | None:
-        """Return the E values by which tokens are ranked, highest first."""
+        """Return the token values by which tokens are ranked, highest first, or None without
+        values."""
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
@@ -127,13 +128,13 @@ class TokenizedInput:
 
     @property
     def full(self) -> float:
-        """Return the model's score of the complete text."""
+        """Return the model's probability of the target label for the complete text."""
         return float(self.probabilities[self.target])
 
     @property
     def scaffold(self) -> Positions:
-        """Return the tokens that every variation keeps: special tokens, and those of the template
-        that cannot be tested."""
+        """Return the positions of tokens that every variation keeps: special tokens, and template
+        tokens that are not tested."""
         eligible = set(self.eligible)
         return tuple(p for p in range(len(self.tokens.ids)) if p not in eligible)
 
@@ -150,8 +151,8 @@ class TokenizedInput:
 
     @cached_property
     def _token_bounds(self) -> dict[Of, tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        """Return the starts and ends of the E eligible tokens in each text. Tokens of the other
-        text have 0 and 0."""
+        """Return the starts and ends of the E eligible tokens for each of the two texts. They are 0
+        for tokens of the other text."""
         tokens = self.tokens
         bounds = {}
         for of in TEXTS:
@@ -201,8 +202,8 @@ def target_column(request: IceRequest, labels: Sequence[str], predicted: str) ->
 
 
 def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -> Floats:
-    """Return the value of each of the E testable tokens. A token takes the value of the span with
-    which it shares most characters, else 0."""
+    """Return one value for each of the E tokens that can be removed. A token takes the value of the
+    span that shares most characters with the token, or 0 if no span does."""
     values = np.zeros(len(tokenized.eligible))
     most = np.zeros(len(tokenized.eligible), dtype=np.int64)
     for span in spans:

@@ -39,8 +39,8 @@ ODD = 0.5  # share of rows of unusual length that is told
 @dataclass(frozen=True)
 class Fluency:
     """Fluency of texts with words removed. `random` and `rationale` have the perplexity of the
-    remaining text divided by that of the whole text. Above 1 means less fluent. `doubt` explains a
-    None."""
+    remaining text divided by that of the whole text. Above 1 means less fluent. `doubt` says why a
+    value is None."""
 
     use: ModelUse
     random: float | None = None
@@ -70,9 +70,10 @@ class Fluency:
 
 
 def fluency_of(experiment: Experiment) -> Fluency | None:
-    """Return the fluency of the first explanation at its first budget, under the first operator.
-    Return None if the request names no model. Raises Unavailable, and BadInput for a model that is
-    no language model."""
+    """Return the fluency of the text reduced to the first explanation or to random tokens. It uses
+    the first budget (share of tokens kept) and the first removal method. Return None if the request
+    names no fluency model. Raises Unavailable, and BadInput if the model is not a language model.
+    """
     request = experiment.tokenized.request
     if request.options.fluency_model is None:
         return None
@@ -89,7 +90,7 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
 
 
 def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
-    """Return the reason why the model's probabilities mean nothing in this language, or None."""
+    """Return the reason why the model does not support the text's language, or None."""
     request = tokenized.request
     language = find_language("\n".join(_text_parts(tokenized.example)), requested_language(request))
     languages = (ModelLanguages(writer.use.name, writer.languages),)
@@ -215,8 +216,8 @@ def length_warnings(distance: IceDistance | None) -> Iterator[str]:
 
 
 def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]:
-    """Return calibration warnings for the shares of text that the tests send. Model cards do not
-    cover the operator `infill`."""
+    """Return warnings if the model's probabilities are less reliable for the parts of the text that
+    the tests send. Model cards do not cover the operator `infill`."""
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:
         return ()
@@ -224,7 +225,7 @@ def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]
 
 
 def _parts(experiment: Experiment) -> list[tuple[str, float]]:
-    """Return (operator, kept share of the text) for the rationales and their complements."""
+    """Return (operator, share of tokens kept) for the rationales and their complements."""
     eligible, options = experiment.tokenized.eligible, experiment.tokenized.request.options
     alone = [len(trial.rationale) / len(eligible) for trial in experiment.trials]
     rest = [1 - share for share in alone] if "necessity" in options.aspects else []

@@ -1,9 +1,9 @@
-"""The formulas of ICE: do the marked tokens preserve the prediction better than random ones do?
+"""The formulas of ICE, which tests if the marked tokens preserve the prediction better than random
+ones.
 
 Pure functions of arrays that return None for an undefined value. Higher means more faithful.
 Source: Basu & Chakraborty, arXiv:2603.18579, Eq. 1 and Algorithm 1. P-values: Phipson & Smyth
-(2010).
-"""
+(2010)."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ def score_sd(pools: Floats) -> float:
 
 
 def null_sd(null: Floats, ddof: int) -> float | None:
-    """Return the standard deviation of the random scores, or None for fewer than ddof + 1 draws."""
+    """Return the standard deviation of the random scores, or None if there are at most
+    `ddof`."""
     return float(np.std(null, ddof=ddof)) if null.size > ddof else None
 
 
@@ -110,8 +111,9 @@ def nsr(rationale: float, full: float, empty: float | None, epsilon: float) -> f
 
 
 def area(budgets: Sequence[float], heights: Sequence[float | None]) -> float | None:
-    """Return the trapezoid area over ascending budgets divided by their range, or None if a height
-    is None. Deviates: the released code does not divide, so its perfect value is 0.4."""
+    """Return the trapezoid area below `heights` divided by the range of the ascending budgets,
+    or None if a height is None. The released code does not divide, so its perfect value is
+    0.4."""
     defined = [height for height in heights if height is not None]
     if len(defined) < len(heights) or len(defined) < 2:
         return None

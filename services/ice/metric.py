@@ -115,7 +115,7 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
         """Check that quotations are in the text, that the text has words, and that the model
-        supports its language."""
+        supports the text's language."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
         languages = (model_languages(request),)
@@ -406,7 +406,7 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
 
 
 def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
-    """Return the token values and the marked tokens at the first budget, for each explanation."""
+    """Return, for each explanation, the token values and the tokens of the first rationale size."""
     tokenized = experiment.tokenized
     entries = []
     for trial in _at_first_budget(experiment):
@@ -425,7 +425,6 @@ def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
 
 
 def _at_first_budget(experiment: Experiment) -> list[Trial]:
-    """Return every explanation's first trial."""
     first = {trial.explanation.name: trial for trial in reversed(experiment.trials)}
     return [first[explanation.name] for explanation in experiment.explanations]
 

@@ -1,11 +1,10 @@
-"""The model's answers to all requests of a batch, in few calls: tokens, attributions, scored
-variations.
+"""Runs the model on all requests of a batch, in few calls for tokens, attributions and variations
+of the texts.
 
-No answer depends on other variations (shared.models.ports), so a request gets the same score alone
-and in a batch. Variations in words work with any model, and LIME then runs over words. If one
-probability cannot be read, the whole request is null with the reason. Source: specs "models" §4.2,
-§4.3.
-"""
+The answer for a variation does not depend on other variations (shared.models.ports), so a request
+gets the same score alone and in a batch. Variations that remove whole words work with any model,
+and LIME then runs over words. If one probability cannot be read, the whole request is null with the
+reason. Source: specs "models" §4.2, §4.3."""
 
 from __future__ import annotations
 
@@ -84,8 +83,8 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
 
 
 def _use(result: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
-    """Return the use of the model with the request's prompt. Unread results do not have the
-    prompt's hash."""
+    """Return the record of the model's use. For a request with its own prompt, the record has that
+    prompt's hash, or None if the answers could not be read."""
     if request.options.prompt is None:
         return model.use
     brought = result.tokenized.prompt_sha256 if isinstance(result, Experiment) else None
@@ -98,7 +97,7 @@ def model_languages(request: IceRequest) -> ModelLanguages:
 
 
 def words_missing(request: IceRequest) -> Obstacle | None:
-    """Return the problem if the request needs words but the language does not separate them, or
+    """Return the reason why the text cannot be split into words, if the request needs words, or
     None."""
     model = models().judge(request.model or DEFAULT_MODEL)
     return no_words(request) if rows_of(request, model) == "words" else None
@@ -179,8 +178,8 @@ def _input(
 def _predict_full(
     requests: Sequence[IceRequest], examples: Sequence[Example], model: Judge
 ) -> list[Judgement]:
-    """Return the judgement of each whole text. The published variants accept any probabilities of
-    the labels."""
+    """Return the judgement of each whole text. The published variants use the labels' probabilities
+    even if these are small in total."""
     doubted = [VARIANTS[request.variant].doubts for request in requests]
     pairs = list(zip(requests, examples, doubted, strict=True))
     judged = iter(model.judgements([example for _, example, is_doubted in pairs if is_doubted]))
@@ -204,7 +203,8 @@ def _from_row(row: Floats, labels: tuple[str, ...]) -> Judgement:
 def _explanations(
     inputs: Sequence[TokenizedInput], model: Judge
 ) -> list[list[TestedExplanation] | Unread]:
-    """Return each request's explanations. Requests in tokens need one call per method."""
+    """Return each request's explanations. Requests split into tokens need one model call per
+    method."""
     methods = [_methods(tokenized) for tokenized in inputs]
     by_method: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
     for index, requested in enumerate(methods):
@@ -238,7 +238,7 @@ def _methods(tokenized: TokenizedInput) -> list[AttributionMethod]:
 
 
 def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators]:
-    """Return each request's operators. Every distinct text of all fill pools is tokenized once."""
+    """Return each request's ways to remove words. Each distinct filler text is tokenized once."""
     pools = {
         index: pool_examples(tokenized.request)
         for index, tokenized in enumerate(inputs)
@@ -266,8 +266,8 @@ def _operators(inputs: Sequence[TokenizedInput], model: Judge) -> list[Operators
 
 
 def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]:
-    """Score all rows. Return the reasons for experiments with an unread probability, keyed by
-    id()."""
+    """Score all rows. Return the reasons why experiments have no usable scores, keyed by id() of
+    the experiment."""
     unread: dict[int, Unread] = {}
     for part, answers in _predict(experiments, model):
         _take(part, answers, unread)
@@ -275,7 +275,7 @@ def _score(experiments: Sequence[Experiment], model: Judge) -> dict[int, Unread]
 
 
 def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> None:
-    """Store the scores in their experiment, or record that they are unread."""
+    """Store the scores in their experiment, or record why they are missing."""
     experiment = part[0][0]
     if isinstance(answers, Unread):
         unread.setdefault(id(experiment), answers)
@@ -304,7 +304,8 @@ def _predict(
 
 
 def _of_tokens(parts: Sequence[Part], model: Judge) -> list[Floats]:
-    """Return the probabilities of every label, of shape (R, L), for each part."""
+    """Return the probabilities of every label, of shape (R, L), for each part (R variations of one
+    example)."""
     if not parts:
         return []
     variations = [
@@ -361,7 +362,7 @@ def _check_numbers(probabilities: Floats) -> None:
 
 
 def check_cost(experiment: Experiment) -> None:
-    """Raise TooCostly if the model would have to read too much for all draws."""
+    """Raise TooCostly if the model would have to read too much for all random token sets."""
     _limit().check(cost_of(experiment))
 
 
@@ -370,8 +371,8 @@ def _limit() -> WorkLimit:
 
 
 def cost_of(experiment: Experiment) -> tuple[Work, ...]:
-    """Return the work of all draws once the tokens are known. Repeated token sets are scored
-    once."""
+    """Return the work for all random token sets, for which the tokens must be known. A repeated set
+    is scored once."""
     tokenized = experiment.tokenized
     whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
 
@@ -452,8 +453,8 @@ def _word_input(
 def targets_of_rows(
     batch: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
 ) -> list[Floats | Unread]:
-    """Return the target's probabilities for each input's variations, or the reason why one is
-    unreadable."""
+    """Return the probabilities of the target label for each input's variations, or the reason why
+    they cannot be read."""
     if not batch:
         return []
     answers = model.judge_words([reading.rows(rows) for _, reading, rows in batch])
@@ -511,8 +512,8 @@ def word_attributions(
 def _by_lime(
     tokenized: TokenizedInput, reading: WordReading, method: AttributionMethod, model: Judge
 ) -> Attributions | Unread:
-    """Return LIME's values for deleted words, as in the released `lime_text.py`. Samples without
-    words are left out."""
+    """Return each unit's LIME value, computed by deleting words as in the released
+    `lime_text.py`. Samples that delete all words are left out."""
     drawn = lime.draws(method.samples, len(tokenized.eligible), method.seed)
     masks = drawn[drawn.any(axis=1)]
     rows = [Row(kept=tuple(np.flatnonzero(mask).tolist())) for mask in masks]

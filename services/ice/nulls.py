@@ -1,9 +1,9 @@
 """Draws random sets of words or tokens to compare with the words that an explanation marks.
 
 Quoted passages are compared with passages of the same lengths (`spans`), scattered words with words
-(`words`), and the highest values with tokens. Random tokens would call random quotes anti-faithful,
-and an irrelevant pair of neighbours faithful. Spans stay within their text. Pure functions.
-"""
+(`words`), and the highest values with tokens. Compared with random tokens, random quotes would seem
+anti-faithful, and an irrelevant pair of neighbours faithful. Spans stay within their text. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ ALONE = re.compile(r"[^\w\s]|[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-
 
 @dataclass(frozen=True)
 class NullSpace:
-    """The possible random sets of one kind and shape."""
+    """The random token sets of one kind and shape, from which a null distribution is sampled."""
 
     kind: NullKind
     shape: tuple[object, ...]  # with the kind, what tells it apart within one text
@@ -87,8 +87,8 @@ class NullSpace:
         return self.space.count - 1
 
     def drawn(self, rankings: Rankings, random: np.random.Generator, most: int) -> Iterator[Subset]:
-        """Yield every set at most once in uniform random order, including the observed one. If
-        there are at most `most` others, they are listed by rank."""
+        """Yield every set at most once in uniform random order, including the set that is marked.
+        If there are at most `most` others, they come in the order of their ranks."""
         if self.choice is not None:
             return rankings.distinct(self.space, self.choice, most)
         return map(self.tokens_of, placed(self.space, random, most))
@@ -163,7 +163,7 @@ def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
 
 
 def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[list[int]]:
-    """Split the units of each passage by stratum."""
+    """Split the units of each passage by stratum (group of units)."""
     groups: list[list[int]] = []
     for passage in passages:
         names = sorted({labels[unit] for unit in passage})
@@ -186,8 +186,8 @@ class ExplicitPlacements(Placements):
 
 
 def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
-    """Keep the random sets whose number of tokens is in the same fixed class as the observed one,
-    or all if these are too few. If there are more than 20,000 sets, 20,000 are drawn."""
+    """Keep the random sets in the same fixed size class (number of tokens) as the observed set, or
+    all sets if these are too few. If there are more than 20,000 sets, 20,000 are drawn."""
     if null.kind not in ("spans", "spans_gaps") or null.split:
         return null
     size_class = _class_of(null.size)
@@ -226,7 +226,7 @@ def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
 def _part(
     kind: NullKind, passage: Sequence[int], here: Sequence[int], sizes: Sequence[int]
 ) -> tuple[tuple[int, ...], Placements]:
-    """Return (shape, placements) of one passage. Positions count from its first unit."""
+    """Return (sizes of the marked parts, all placements of the same sizes) for one passage."""
     first = passage[0] if passage else 0
     positions = tuple(position - first for position in here)
     if kind == "words":
@@ -258,8 +258,8 @@ class TextUnits:
 
     @cached_property
     def words(self) -> tuple[Subset, ...]:
-        """The positions of each word's tokens. Punctuation is a separate word. If variations are in
-        words, every position is a word."""
+        """The positions of each word's tokens. Punctuation is a separate word. If the model reads
+        words instead of tokens, every position is a word."""
         if self.tokenized.words is not None:
             return tuple((position,) for position in range(self.tokens))
         groups: list[list[int]] = []

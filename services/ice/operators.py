@@ -1,10 +1,9 @@
 """Removes or replaces all tokens of a text except a given set, by each of the operators of ICE.
 
-Special tokens and the template are never changed. If the model reads words, the tokens are words
-(`services.ice.words`). Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and
-`retrieval_operator.py` of ice-faithfulness 1.0.1. Deviates: the pool excludes whole words, and the
-released code every subword of them.
-"""
+Special tokens and the template are never changed. If the model reads words, the tokens are
+words (`services.ice.words`). Source: arXiv:2603.18579, section 3.2; `RetrievalPool` and
+`retrieval_operator.py` of ice-faithfulness 1.0.1. Difference: the pool excludes whole words,
+whereas the released code excludes each of their subwords."""
 
 from __future__ import annotations
 
@@ -68,9 +67,9 @@ class Operators:
         return self.rows(operator, ())
 
     def empty_example(self, operator: Operator) -> Example | None:
-        """Return the released code's baseline, or None if the empty text serves as one. It is an
-        empty text or five masks, without template or pair. Source: `get_baseline_input` of
-        ice-faithfulness 1.0.1 (operators.py)."""
+        """Return the baseline input of the released code: an empty text or five masks, without
+        template or pair. Return None if the variant does not use this baseline or the model cannot
+        read it. Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py)."""
         mask = self.tokenized.tokens.mask_text
         released = self.tokenized.variant.released_operators and operator != "infill"
         unreadable = not self.scaffold and self.tokenized.kind == "classifier"
@@ -131,7 +130,7 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """The tokens of texts that fill gaps. `ids` has token ids, each as often as it occurs.
+    """The tokens that can fill masks. `ids` has token ids, each as often as it occurs.
     `written` maps each id to its text at the first occurrence."""
 
     ids: NDArray[np.int64]
@@ -144,7 +143,7 @@ class Pool:
 
 
 def pool_examples(request: IceRequest) -> list[Example]:
-    """Return the distinct texts that fill gaps, without the request's own texts."""
+    """Return the distinct texts whose tokens fill masks, without the request's own texts."""
     request_texts = {_same(request.text), _same(request.text_pair or "")}
     options = request.options
     texts = [

@@ -106,7 +106,7 @@ class IceView:
         return len(self.told) - len(self.tests)
 
     def verdicts(self, explanation: str) -> str:
-        """Return the verdicts on an explanation at its first budget, in a few words."""
+        """Return the verdicts on an explanation at its first rationale size, in a few words."""
         tests = [entry for entry in self.told if entry.test.explanation == explanation]
         words = {
             entry.test.operator: entry.verdict.text[:1].lower() + entry.verdict.text[1:]
@@ -117,7 +117,7 @@ class IceView:
 
 
 def view(request: IceRequest | None, report: IceResult) -> IceView:
-    """Return the view. `request` is None if the text was not stored."""
+    """Return the data for the result page of ICE. `request` is None if the text was not stored."""
     tests = test_views(report)
     first = tuple(entry for entry in tests if _trial(entry) == _trial(tests[0]))
     compared = report.components.comparisons
@@ -148,7 +148,6 @@ def _trial(entry: TestView) -> tuple[str, float | None]:
 
 
 def _readings(report: IceResult) -> Iterator[ReadingView]:
-    """Yield the causal readings in the order of the report."""
     tests = {(t.explanation, t.k, t.operator, t.aspect): t for t in report.components.tests}
     for row in report.components.readings:
         about = row.explanation, row.k, row.operator
@@ -197,7 +196,7 @@ REMOVALS: dict[TestedOperator, str] = {
 
 @dataclass(frozen=True)
 class ReadingView:
-    """The joint reading of sufficiency and necessity in words, with both tests."""
+    """A sentence about sufficiency and necessity together, with both tests."""
 
     row: IceCausalReading
     says: str
@@ -253,7 +252,7 @@ def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
 
 
 def observed(report: IceResult, test: IceTest) -> float | None:
-    """Return the test's statistic, in the unit of its random comparisons."""
+    """Return the test's observed value, in the unit of the values for random explanations."""
     if not by_probability(report):
         return test.nsr
     if test.aspect == "necessity":
@@ -262,8 +261,8 @@ def observed(report: IceResult, test: IceTest) -> float | None:
 
 
 def _chart(report: IceResult, test: IceTest, number: int) -> Chart | None:
-    """Return the chart of a numbered test. Return None without a null distribution, or for an old
-    result without null counts."""
+    """Return the chart of test number `number`. Return None without a null distribution, or for an
+    old result without a histogram."""
     counted, score = test.null.histogram, observed(report, test)
     if counted is None or score is None:
         return None
@@ -375,7 +374,8 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
 
 
 def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
-    """Return heat maps of the first explanations, in order, up to the page's limit of colours."""
+    """Return heat maps of the first explanations, in order. Maps above the page's size limit have
+    no colours."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
     values = {entry.explanation: entry for entry in report.token_values}
     heatmaps: list[Heatmap] = []
@@ -443,7 +443,8 @@ def _color_tokens(
     explained: IceTokenValues | None,
     spans: Iterable[IceRationaleEvidence],
 ) -> Iterator[Warm]:
-    """Yield tokens with their values; without values, yield outlined spans."""
+    """Yield the tokens with highlights of their values. Without values, yield the rationale's spans
+    outlined."""
     if explained is None:
         for span in spans:
             if span.offsets_into == of and span.start is not None and span.end is not None:

@@ -25,7 +25,7 @@ _WORD = re.compile(
 
 
 class _TextSearch:
-    """A text in which quotations are searched, each only as far as needed."""
+    """A text in which quotations are searched. A search stops at the requested occurrence."""
 
     def __init__(self, text: str) -> None:
         self._text = text

@@ -3,8 +3,8 @@ each operator.
 
 Tests of one request are corrected by max-T over an explanation's budgets, operators and aspects
 (Westfall & Young 1993), then by Holm (1979) over explanations. Max-T is exact if all tests use the
-same draws, so all are drawn at once. Source: arXiv:2603.18579, Algorithm 1.
-"""
+same random sets, so the sets of all tests are drawn together. Source: arXiv:2603.18579, Algorithm
+1."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _max_t(
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
     """Return (T, M + 1) scores for T tests: the observed score, then those of the same M random
-    explanations. With several budgets these are random rankings, in drawing order."""
+    explanations. If budgets differ, the random explanations are rankings, in drawing order."""
     if len({test.trial.null.key for test in family}) == 1:
         nulls = [test.null for test in family]
     else:
@@ -184,9 +184,9 @@ def _adjusted(
 def _calibrated(
     experiment: Experiment, test: TestInput, sha256: str | None, language: str
 ) -> dict[str, Any]:
-    """Return the p-value calibrated on other posts, if this text has too few placements for an
-    exact one. It exists only for the loss without a quoted passage. The passages of the other posts
-    were masked, not deleted, so the test is conservative."""
+    """Return the p-value calibrated on other posts, if this text has too few other positions for an
+    exact one. It is computed only for necessity tests of quoted passages. The passages of the other
+    posts were masked, not deleted, so the test is conservative."""
     tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
     alone = len(experiment.trials) == 1 and request.options.operators == ("delete",)

@@ -62,7 +62,7 @@ class IceAttributedSpan(IceSpan):
 
 
 class IceScores(Message):
-    """The probability of the target label, under one operator."""
+    """The target label's probability for variants of the text, under one operator."""
 
     full: Probability = Field(description="s(x): the whole text")
     rationale: Probability = Field(description="s(r): only the rationale stays")
@@ -75,8 +75,8 @@ class IceScores(Message):
 
 
 class IceNull(CalibratedNull):
-    """Scores of random token sets of this kind: the target's probability, or its retained share in
-    `paper` and `reference`."""
+    """The null distribution: scores of random token sets. A score is the target's probability, or
+    the probability's retained share in `paper` and `reference`."""
 
     kind: NullKind = Field(
         default="tokens",
@@ -104,7 +104,8 @@ class IceNull(CalibratedNull):
 
 
 class IceTest(Message):
-    """The test of one explanation at one budget, with one operator and aspect."""
+    """The test of one explanation, for one budget (share of tokens), operator (way to remove
+    tokens) and aspect."""
 
     __test__ = False  # no test case of pytest
 
@@ -234,7 +235,7 @@ class IceArea(Message):
 
 
 class IceComparison(Message):
-    """Two explanations at one budget, on equal random sets."""
+    """Two explanations at one budget, compared on the same random token sets."""
 
     first: Name
     second: Name
@@ -288,7 +289,7 @@ class IceComponents(Message):
 
 
 class IceRationaleEvidence(Evidence):
-    """A span marked by an explanation, at the first budget."""
+    """A span that an explanation marks at the first budget `k` of the request."""
 
     kind: Literal["rationale"] = "rationale"
     offsets_into: Of = "text"
@@ -312,7 +313,7 @@ class IceToken(Message):
 
 
 class IceTokenValues(Message):
-    """An explanation's values for tokens."""
+    """One explanation's value for each token."""
 
     explanation: Name
     values: tuple[float | None, ...] = Field(
@@ -392,7 +393,7 @@ class IceResult(Report):
 
     @property
     def unit(self) -> str:
-        """Return the unit of the tests, in the singular."""
+        """Return the unit of the explanations, in the singular, such as `token`."""
         return self.rows.removesuffix("s")
 
 
@@ -411,7 +412,7 @@ class IceReportOptions(Message):
 
 
 class IceBatchReportRequest(BatchReportRequest):
-    """Selects the results."""
+    """Selects the results of a batch report on ICE."""
 
     options: IceReportOptions = IceReportOptions()
 
@@ -420,7 +421,7 @@ BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable
 
 
 class IceConfiguration(Message):
-    """A configuration, whose tests are averaged over all examples."""
+    """A model, explanation, budget and operator, whose tests are averaged over all examples."""
 
     model: str
     variant: Variant
@@ -436,7 +437,7 @@ class IceConfiguration(Message):
 
 
 class IceOverExamples(Message):
-    """Tests of single examples, corrected as in the paper."""
+    """Tests of single examples, corrected by Benjamini-Hochberg as in the ICE paper."""
 
     alpha: float
     rejected: int = Field(ge=0, description="examples whose one-sided p-value stays significant")
@@ -464,7 +465,7 @@ class IcePValueHistogram(Message):
 
 
 class IceConfigurationResult(Message):
-    """One configuration over its examples."""
+    """The results of one configuration, averaged over its examples."""
 
     configuration: IceConfiguration
     undefined: int = Field(ge=0, description="examples left out because their win rate is null")
@@ -561,7 +562,7 @@ class IceAgreement(Message):
 
 
 class IceOrthogonality(Message):
-    """Correlation of faithfulness and plausibility (Table 14)."""
+    """Correlation of faithfulness and plausibility (Table 14 of the ICE paper)."""
 
     configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
@@ -577,7 +578,7 @@ class IceOrthogonality(Message):
 
 
 class IceAntiFaithful(Message):
-    """Explanations that mark the wrong tokens: worse than chance, not just equal to it."""
+    """Explanations whose marked tokens do significantly worse than random ones."""
 
     configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
@@ -587,7 +588,7 @@ class IceAntiFaithful(Message):
 
 
 class IceReadingCounts(Message):
-    """Counts of joint readings of one explanation."""
+    """How often each joint reading of the two tests occurs for one explanation."""
 
     model: str
     explanation: str
@@ -598,7 +599,8 @@ class IceReadingCounts(Message):
 
 
 class IceBatchReport(BatchReport):
-    """Win rates with intervals, tests at both levels, agreements, and a plot."""
+    """The ICE batch report: win rates with intervals, tests per example and per configuration,
+    agreements, and a plot."""
 
     configurations: tuple[IceConfigurationResult, ...]
     differences: tuple[IceMeanDifference, ...]

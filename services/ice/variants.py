@@ -1,10 +1,9 @@
 """The three variants of ICE. They differ in the scores, in how random sets are drawn, and in how
 ties and zeros count.
 
-`robust`: raw scores, distinct draws, mid-ranks, corrected verdicts. `paper`: Eq. 1 and Algorithm 1
-as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1 (metrics.py, evaluation.py),
-including its defects.
-"""
+`robust`: raw scores, random sets without repetition, ties that count half, corrected verdicts.
+`paper`: Eq. 1 and Algorithm 1 as printed. `reference`: `ICEEvaluator` of ice-faithfulness 1.0.1
+(metrics.py, evaluation.py), including its defects."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ Tone = Literal["good", "bad", "neutral"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict of a test in one or two words, with a text about chance."""
+    """The verdict of a test in one or two words, with a text that compares it with chance."""
 
     text: str
     tone: Tone
@@ -95,7 +95,7 @@ def alpha(report: IceResult) -> float | None:
 
 
 def verdict(report: IceResult, test: IceTest) -> Verdict:
-    """Return the verdict in one or two words, with the win rate by chance."""
+    """Return the verdict in one or two words, with the win rate that chance would give."""
     chance = f"chance is 0.5{_spread(test)}"
     word, tone = WORDS["undecidable" if _min_p(report, test) is not None else test.verdict]
     rivals = f" (M = {test.null.draws})" if word == WORDS["undecidable"][0] else ""
@@ -138,7 +138,8 @@ def score_text(report: IceResult) -> str | None:
 
 
 def _min_p(report: IceResult, test: IceTest) -> float | None:
-    """Return the smallest p-value that these draws allow if it rules out a verdict, else None."""
+    """Return the smallest p-value that these draws allow if it is too large for a verdict, else
+    None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)
@@ -151,8 +152,8 @@ def _min_p(report: IceResult, test: IceTest) -> float | None:
 
 
 def _spread(test: IceTest) -> str:
-    """Return the standard deviation under chance of one test without ties, as text: √((M + 2) / (12
-    M)) for M draws."""
+    """Return the standard deviation of the win rate under chance, as text: √((M + 2) / (12 M)) for
+    M random draws without ties."""
     draws = test.null.draws
     if not draws:
         return ""
@@ -160,8 +161,8 @@ def _spread(test: IceTest) -> str:
 
 
 def _reverse_text(report: IceResult, test: IceTest) -> str:
-    """Return a text about operators for which a higher NSR means a lower probability. They make the
-    target more probable than the whole text does."""
+    """Return a sentence about operators under which an empty text makes the target more probable
+    than the whole text does. A higher NSR then means a lower probability."""
     operators = [
         other.operator
         for other in report.components.tests
@@ -198,8 +199,8 @@ NOTHING = "There is nothing to compare the rationale with."
 
 
 def finding(report: IceResult) -> Finding:
-    """Return the verdict on the first explanation, at its first budget and with the first operator.
-    A quotation that is not in the text prevents the test; the verdict then says so."""
+    """Return the verdict on the first explanation, at its first rationale size and with the first
+    operator. If a quotation is not in the text, the verdict states this, as there is no test."""
     missing = [reason.detail for reason in report.reasons if reason.code == "quote-not-found"]
     if missing:
         check = failed(IN_TEXT, "quote-not-in-text", f"{missing[0].capitalize()}.")
@@ -208,8 +209,9 @@ def finding(report: IceResult) -> Finding:
 
 
 def _beats(report: IceResult) -> Check:
-    """Return the check on both sufficiency and necessity if both were tested, else on sufficiency.
-    The tests and their combined reading are corrected for two tests."""
+    """Return the check that the explanation beats random ones. It combines sufficiency and
+    necessity if both were tested, else it uses sufficiency. All p-values are corrected for two
+    tests."""
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)

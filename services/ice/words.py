@@ -1,9 +1,9 @@
-"""Requests in words, represented like requests in tokens, with the same random sets and operators.
+"""Requests whose units are words, in the same form as requests whose units are tokens. They share
+the random sets and operators.
 
 A word has a position, offsets and an id, like a token. The ids number the distinct words, and the
 mask has the first id. Variations become strings, which any model reads. Source: specs "models"
-§4.2, §4.5.
-"""
+§4.2, §4.5."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def no_words(request: IceRequest) -> Obstacle | None:
 
 
 def read_words(request: IceRequest, example: Example, model: Judge) -> WordReading:
-    """Read the words. Raises DegenerateInput if there are no words or the model reads none of
-    them."""
+    """Split the text into the words that the model reads. Raises DegenerateInput if there are
+    none."""
     spans = _spans(example, requested_language(request))
     read = example
     if "token_rows" in model.abilities:
@@ -75,7 +75,7 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """The ids of the distinct words in a request and the texts that fill gaps."""
+    """Maps the distinct words of a request, and the texts that fill gaps, to ids."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)
@@ -90,8 +90,8 @@ class WordStrings:
     def read(
         self, example: Example, spans: Sequence[WordSpan], *, truncated: bool = False
     ) -> Tokens:
-        """Return words in the form of tokens. They have a mask token, but none for unknown words or
-        padding."""
+        """Return the words as `Tokens`, one token per word. They have an id for a masked word, but
+        none for unknown words or padding."""
         texts = {"text": example.text, "text_pair": example.text_pair or ""}
         return Tokens(
             ids=tuple(self.id_of(texts[span.of][span.start : span.end]) for span in spans),
@@ -107,8 +107,8 @@ class WordStrings:
 
 @dataclass
 class WordReading:
-    """The words of one request's example, up to the length that the model reads. `served` is True
-    if each variation is a request to a server. `doubts` has warnings about how the model's answers
+    """The words of a request's text, up to the length that the model reads. `served` is True if
+    each variation is a request to a server. `doubts` has warnings about how the model's answers
     were read. `uncertainty` is the largest uncertainty of an answer so far."""
 
     example: Example
@@ -120,14 +120,15 @@ class WordReading:
     uncertainty: float = 0.0
 
     def pool(self, example: Example) -> Tokens:
-        """Return the words of a text that fills gaps, with this request's ids. Raises BadInput."""
+        """Return the words of a text from which replacement words are drawn, with this request's
+        ids. Raises BadInput."""
         language = find_language(example.text)
         if (obstacle := words_obstacle(example.text, language)) is not None:
             raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/options/infill_pool")
         return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:
-        """Return variations of the example in a form that any model reads."""
+        """Return variations of the example as words, which every model can read."""
         return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
 
     def _row(self, row: Row) -> WordRow:
@@ -169,7 +170,6 @@ class WordReading:
 
 
 def _spans(example: Example, language: str | None) -> list[WordSpan]:
-    """Return the words of the text and its pair."""
     spans = []
     texts: dict[Of, str] = {"text": example.text, "text_pair": example.text_pair or ""}
     whole = "\n".join(filter(None, texts.values()))

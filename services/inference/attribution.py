@@ -191,7 +191,7 @@ def to_float64(values: Tensor) -> Floats:
 
 
 def eligible(tokens: Tokens) -> list[int]:
-    """Return the positions of the text and of its pair, which may be removed."""
+    """Return the positions of tokens that may be removed: those of the text and of its pair."""
     return [index for index, part in enumerate(tokens.parts) if part in ("text", "text_pair")]
 
 

@@ -81,9 +81,9 @@ def with_categories(
     model: tuple[GenerationQueue, Encoder],
     least: Mapping[str, float],
 ) -> list[Judgement]:
-    """Return the judgements with the categories that the model names after each prompt. `model` has
-    the generation queue and its tokenizer. `least` maps a label to the lowest probability at which
-    it is decided."""
+    """Return the judgements with the categories (such as kinds of harm) that a guard model writes
+    after each prompt. `model` has the generation queue and its tokenizer. `least` maps a label to
+    its decision threshold."""
     tables = [item.prompt.table if item.prompt else None for item in readings]
     generation, encoder = model
     drafts = {
@@ -221,8 +221,8 @@ class LocalLanguageModel(LocalWriter):
         return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Read examples whose rows can vary. Raises BadInput if the label follows a reasoning,
-        since each variation would get a different reasoning."""
+        """Read examples for judging variations of them. Raises BadInput if the model reasons before
+        its label, since each variation would get a different reasoning."""
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
@@ -237,7 +237,8 @@ class LocalLanguageModel(LocalWriter):
     ) -> list[Attributions]:
         """Return the importance of each example's T tokens for its target label. The explained
         score is the logit of the label's word, or its log-probability if the word has several
-        tokens. Attention is that of the last token. LIME explains the probability instead."""
+        tokens. Attention weights are those of the last token. LIME explains the probability
+        instead."""
         if method.name in ("attention", "gradient"):
             readings = self._whole_rows(examples)
             if all(reading.single for reading in readings):
@@ -268,7 +269,8 @@ class LocalLanguageModel(LocalWriter):
 def _rows_of(
     reading: CausalReading, rows: Iterable[Ids], *, whole: bool = False
 ) -> Iterable[CausalRow]:
-    """Yield one row for each input, or one for each verbalizer if some have several tokens."""
+    """Yield one row of model input for each text. If some verbalizers have several tokens, yield
+    one per text and verbalizer."""
     for ids in rows:
         if reading.single:
             yield CausalRow(
@@ -314,7 +316,7 @@ def _probe(tokens: int, longest: int) -> list[CausalRow]:
 
 @dataclass(frozen=True)
 class CausalInside:
-    """One example in a causal model, with the label whose score is explained."""
+    """One example in a causal model, for attributions of the score of one label."""
 
     causal: CausalPass
     reading: CausalReading
@@ -376,7 +378,7 @@ class Reasoner:
     longest: int
 
     def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
-        """Return the example once for each reasoning that the model writes. Raises BadInput."""
+        """Return the example after each of several generated reasonings. Raises BadInput."""
         table = prompt.table
         drafts = [
             GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))

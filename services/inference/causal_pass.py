@@ -50,7 +50,7 @@ class CausalRow:
 
     @property
     def kind(self) -> Hashable:
-        """Return the row's kind. Rows of equal kind may share a pass."""
+        """Return a key. Rows with equal keys can be computed in the same forward pass."""
         return self.prefix, len(self.rest), len(self.followed), self.whole, self.continued
 
     def cost(self, device: str) -> int:
@@ -176,8 +176,8 @@ AFTER_THE_HEAD = ("final_logit_softcapping", "logit_scale", "logits_scaling", "l
 
 
 class Readout:
-    """Computes logits from the hidden states of one causal model. `plain` is True if they are a
-    linear function."""
+    """Computes logits from the hidden states of one causal model. `plain` is True if logits are
+    exactly the output layer applied to the last hidden state."""
 
     def __init__(self, model: Any) -> None:
         self._model = model

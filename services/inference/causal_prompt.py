@@ -182,7 +182,7 @@ class CausalReading:
         return self.prompt is not None and self.prompt.reasons
 
     def row(self, row: Row) -> Ids:
-        """Return the tokens of one variation. If no token is kept, they are only the one that
+        """Return the tokens of one variation. If no token is kept, return only the token that
         begins a text."""
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:

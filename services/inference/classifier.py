@@ -242,7 +242,7 @@ class LocalClassifier:
 
     @torch.inference_mode()
     def _forward(self, rows: list[EncoderRow]) -> Floats:
-        """Return logits of shape (N, K) for rows of one kind."""
+        """Return logits of shape (N, K) for rows with the same padded length."""
         width, *_ = self._kind(rows[0])
         padding = self._weights.tokenizer.pad_token_id or 0  # none: nothing is padded
         tokens = torch.tensor([[*row.ids, *[padding] * (width - len(row.ids))] for row in rows])
@@ -288,7 +288,7 @@ class RowByRow(TorchFunctionMode):
 
 @dataclass(frozen=True)
 class LabelScore:
-    """The outputs of a classifier that attributions explain."""
+    """The score of one label, from a classifier's outputs. Attributions explain this score."""
 
     mapping: LabelMapping
     label: int  # its index

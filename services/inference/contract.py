@@ -25,7 +25,7 @@ SECONDS_A_ROW = 1e-5  # to be told apart from the others, whatever the model tak
 
 
 class InferenceRequest(JobRequest):
-    """An operation on a model."""
+    """A call of one model operation, and its arguments."""
 
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
@@ -47,7 +47,8 @@ class InferenceResult(Message):
 
 
 def response_type() -> Any:
-    """Return the result type for the API description. `answer` is that of any operation."""
+    """Return the result type for the API description. The type of `answer` covers all
+    operations."""
     union, _ = get_args(InferenceOperation)
     operations = get_args(union)
     names = tuple(get_args(one.model_fields["operation"].annotation)[0] for one in operations)
@@ -71,7 +72,7 @@ _JUDGE: dict[str, Any] = {
 
 
 def cost(request: InferenceRequest, reads: int) -> Sequence[Work]:
-    """Return the work of an operation. Generated text does not count."""
+    """Return the estimated work of a call to a model. Generated text does not count."""
     count = COUNTS.get(request.ask.operation)
     return () if count is None else count(request.ask, reads)
 
@@ -105,8 +106,8 @@ def _examples(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _rows(request: Any, reads: int) -> Sequence[Work]:
-    """Return the work of rows of tokens. A row with few kept tokens is short, but every row has a
-    minimum cost."""
+    """Return the work for rows of tokens. A row costs as many tokens as it keeps, and at least a
+    minimum."""
     tokens: list[int] = []
     for rows in request.asked:
         whole = _tokens(rows.example, reads)
@@ -115,8 +116,8 @@ def _rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _word_rows(request: Any, reads: int) -> Sequence[Work]:
-    """Return the work of rows of words. A word counts as at least one token, up to the model's
-    limit."""
+    """Return the work of judging variations in words. A word counts as at least one token, up to
+    the model's limit."""
     tokens: list[int] = []
     for rows in request.asked:
         most = min(reads, max(1, len(rows.words)))
@@ -127,8 +128,8 @@ def _word_rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _of_rows(tokens: Sequence[int]) -> Sequence[Work]:
-    """Return the work of rows. Their number has a separate limit, because a text without spaces
-    counts as a single word."""
+    """Return the work for rows of these lengths in tokens. The number of rows has a separate limit,
+    because a text without spaces counts as a single word."""
     if len(tokens) <= MOST:
         return _work("rows", "/ask/asked", tokens)
     rows = Size("`rows`", len(tokens), "/ask/asked")

@@ -99,7 +99,8 @@ class GeneratedText:
         )
 
     def _decode(self, *, whatever: bool = False) -> None:
-        """Decode the last tokens together with preceding ones, which determine the spaces."""
+        """Decode the last tokens, with preceding tokens because these determine the spaces.
+        `whatever` also decodes an incomplete last character."""
         before = self._encoder.text(self._ids[self._context : self._read])
         more = self._encoder.text(self._ids[self._context :])
         if len(more) > len(before) and (whatever or not more.endswith(CUT_CHARACTER)):

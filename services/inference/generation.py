@@ -49,9 +49,9 @@ class LocalWriter:
         self._encoder = encoder
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return a completion of each prompt. Prompt i is drawn with the seed and its `draw`, or i.
-        Prompts of all callers share passes (`GenerationQueue`), which may change logits by rounding
-        (1e-5 in float32)."""
+        """Return a completion of each prompt. The random numbers of prompt i come from the seed and
+        its `draw`, or i if that is None. Prompts of all callers share passes (`GenerationQueue`),
+        which may change logits by rounding (1e-5 in float32)."""
         drafts = [
             GeneratedText(
                 self._prompt(prompt),
@@ -125,8 +125,9 @@ Completions = dict[int, Sequence[EncodedToken]]  # by the place of their pair
 
 
 def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[int]]]:
-    """Return the rows of one prompt, each with the indices of the completions that it answers. All
-    completions of a single token use the last position of the prompt."""
+    """Return the rows that score the completions of one prompt, each with the indices of its
+    completions. All completions of a single token share one row, which uses the prompt's last
+    position."""
     single = {index: tokens[0].id for index, tokens in completions.items() if len(tokens) == 1}
     rows = [
         (CausalRow((), before + followed[:-1], followed=followed), [index])

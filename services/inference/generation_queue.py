@@ -1,10 +1,9 @@
 """Continuous batching: one thread generates the texts of many callers.
 
-Before each token, waiting texts join the batch, and their parties take turns. Finished texts leave
+Before each token, waiting texts join the batch, in a fair order of tenants. Finished texts leave
 it, and texts whose callers no longer wait are dropped. If a pass raises, only a caller whose own
-pass raises gets the error. If the device has no memory for a pass, batches become smaller; a caller
-whose single text does not fit gets the error.
-"""
+pass raises gets the error. If the device has no memory for a pass, batches become smaller. A caller
+whose single text does not fit gets the error."""
 
 from __future__ import annotations
 
@@ -112,7 +111,7 @@ class GenerationQueue:
         return self._batches[-1]
 
     def _joining(self) -> list[TextDraft]:
-        """Return the drafts that start now, at most `TOGETHER` texts per party."""
+        """Return the texts whose generation starts now, at most `TOGETHER` per party."""
         running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
         joining: list[TextDraft] = []
         with self._something:
@@ -203,7 +202,8 @@ def _advance(batch: TextBatch) -> Iterable[TextDraft]:
 
 
 def _error(model: str, error: Exception) -> Exception:
-    """Return the error, or Unavailable if the device is full, because it may have memory later."""
+    """Return the error. If the device is out of memory, return Unavailable instead, so that the job
+    is retried."""
     if not isinstance(error, torch.OutOfMemoryError):
         return error
     full = Unavailable(f"the device of {model!r} has no memory left")

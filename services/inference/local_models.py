@@ -28,10 +28,10 @@ class LocalModels(CatalogueModels):
         states: ModelStates | None = None,
         patience: float | None = None,
     ) -> None:
-        """Create the models. `similarity` returns similarity models, which another service holds.
-        `budget` is the number of tokens in one pass; by default it is measured. `states` receives
-        the states of the models. `patience` is the maximum number of seconds to wait for another
-        thread that loads a model."""
+        """Create the models. `similarity` returns similarity models, which another service
+        loads. `budget` is the number of tokens in one forward pass. It is measured by default.
+        `states` receives the states of the models. `patience` is the maximum number of seconds
+        to wait for another thread that loads a model."""
         super().__init__(catalogue, states)
         self._budget = budget
         self._similarity = similarity

@@ -112,8 +112,8 @@ def _chunks(texts: Sequence[str]) -> Iterator[range]:
 
 
 class EncoderReader:
-    """Tokenizes examples for an encoder. Thread-safe, although a fast tokenizer stores its
-    truncation setting."""
+    """Tokenizes examples for an encoder. Thread-safe: a lock protects the truncation setting that a
+    fast tokenizer stores."""
 
     def __init__(self, weights: LoadedModel) -> None:
         self._tokenizer = weights.tokenizer
@@ -339,7 +339,8 @@ class Encoder:
         ]
 
     def context(self, prompt: Prompt) -> TokenContext:
-        """Return a prompt as a string. Raises BadInput for turns without a chat template."""
+        """Return a prompt as a string. Raises BadInput for a conversation if the model has no chat
+        template."""
         if prompt.turns is None:
             return TokenContext(prompt.text or "")
         if not self._tokenizer.chat_template:

@@ -24,7 +24,7 @@ logger = telemetry.logger(__name__)
 
 
 class TooManyDeaths(Exception):
-    """The scheduler's process died too often while it worked on this batch."""
+    """Raised if the scheduler's process died too often while it worked on this batch."""
 
 
 class TrialGate:
@@ -38,8 +38,8 @@ class TrialGate:
 
     @contextmanager
     def enter(self, *, suspect: bool) -> Iterator[None]:
-        """Wait until this work may start. Work on a suspect batch waits until nothing else runs.
-        Other work waits while a suspect runs."""
+        """Wait until this work may start. A suspect is a batch that may crash the scheduler. Its
+        work waits until nothing else runs, and other work waits meanwhile."""
         with self._moved:
             self._suspects += suspect
             self._moved.wait_for(
@@ -56,7 +56,8 @@ class TrialGate:
 
 
 class Attempts:
-    """Counts how often the scheduler began to process each batch. Thread-safe."""
+    """Counts the scheduler's attempts to process each batch, because a batch may kill the process.
+    Thread-safe."""
 
     def __init__(self, engine: Engine, pause: timedelta = PAUSE) -> None:
         self._engine = engine

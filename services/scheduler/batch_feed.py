@@ -94,8 +94,8 @@ class Feeder:
         return min(self._settings.batch_window, open_now + bound - waiting)
 
     def _available(self, batch: OpenBatch) -> int:
-        """Return how many jobs the batch can use. At most a window of its jobs may wait for
-        models."""
+        """Return how many new jobs the batch may have. At most `batch_window` of its jobs may wait
+        for models."""
         return min(batch.left, max(0, self._settings.batch_window - batch.waiting_for_models))
 
     def _feed(self, batch: OpenBatch, count: int) -> int:
@@ -115,7 +115,8 @@ class Feeder:
 
 
 def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:
-    """Return the open batches with their use of the queue. Their order decides ties."""
+    """Return how many lines and jobs each batch has. The order of open batches is kept and decides
+    between equals."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
         BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones

@@ -68,8 +68,8 @@ logger = telemetry.logger(__name__)
 
 @dataclass
 class FileTask:
-    """Validating or writing files, as one of two periodic tasks. It has the order in which batches
-    take turns."""
+    """A periodic task that validates or writes the files of batches. `rotation` orders the
+    batches."""
 
     name: str
     waiting: Callable[[Connection], list[DueBatch]]
@@ -259,8 +259,8 @@ class PartRead:
     keeps_text: bool = True
 
     def add(self, line: ValidLine | Fault | None, *, private: bool) -> None:
-        """Add a validated line or its error. `private` means that an invalid line may ask not to
-        store its text."""
+        """Add a validated line or its error. `private` is True if an invalid line may contain
+        `do_not_store_text`."""
         if isinstance(line, Fault):
             self.faults.append(line)
             self.keeps_text &= not private

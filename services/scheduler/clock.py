@@ -38,7 +38,7 @@ class ClockWatch:
         self._last: tuple[datetime, float] | None = None  # the database's time and ours
 
     def round(self) -> None:
-        """Compare the two clocks once. Raises Unavailable."""
+        """Compare the database's clock with this process's clock once. Raises Unavailable."""
         began = self._monotonic()
         with single_statements(self._engine) as connection:
             now, is_noted = clock.note_steady(connection)

@@ -20,7 +20,8 @@ class Facts:
         self._at_once = at_once
 
     def round(self) -> int:
-        """Write some rows and return their number, 0 if nothing is left. Raises Unavailable."""
+        """Write some rows of the results table and return their number, or 0 if nothing is left.
+        Raises Unavailable."""
         with transaction(self._engine) as connection:
             lines = result_facts.write_of_lines(connection, fact_plan, self._at_once)
         with transaction(self._engine) as connection:

@@ -93,7 +93,8 @@ class FailureIsolation:
             yield False
 
     def close(self) -> None:
-        """Forget the running attempts, because this process ends normally."""
+        """End the running attempts without counting them as deaths, because this process ends
+        normally."""
         self._attempts.close()
 
     @contextmanager

@@ -36,8 +36,8 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
 
 @dataclass(frozen=True)
 class BatchUsage:
-    """How much of the queue a batch uses. `most` is the number of new jobs that it can use. `held`
-    is its number of jobs in the queue now."""
+    """The number of queue places that a batch uses. `most` is the number of new jobs that it can
+    use. `held` is its number of jobs in the queue now."""
 
     batch_id: str
     tenant: str

@@ -49,8 +49,7 @@ def log_errors(duty: str) -> Iterator[None]:
 
 
 def end_exhausted(engine: Engine, settings: Settings) -> None:
-    """Fail the jobs that used their last attempt without an end, because their worker died or was
-    blocked."""
+    """Fail the jobs whose last attempt ended without a result, because the worker died or hung."""
     end = partial(recovery.fail_exhausted, max_attempts=MAX_ATTEMPTS)
     endless = endless_attempts(MAX_ATTEMPTS)
     dead = attempts_exhausted(MAX_ATTEMPTS, "the worker died or lost its lease")

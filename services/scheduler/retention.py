@@ -77,7 +77,8 @@ class Retention:
         }
 
     def _jobs_of_tenants(self, default: timedelta) -> int:
-        """Delete jobs of tenants whose retention is shorter, row by row; after their batches."""
+        """Delete jobs of tenants with a shorter retention than `default`, row by row, after their
+        batches."""
         with transaction(self._engine) as connection:
             terms = tenants.shorter_terms(connection, default)
         return sum(
@@ -98,7 +99,8 @@ class Retention:
         return portions
 
     def _all(self, portion: Callable[[Connection], int]) -> Callable[[], int]:
-        """Return a purge that deletes one portion per transaction until nothing is left."""
+        """Return a function that deletes one portion per transaction until nothing is left. It
+        returns the number of deleted rows."""
 
         def purge() -> int:
             total = 0

@@ -30,8 +30,8 @@ class Wakeups:
         self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
-        """Count the messages once, and send those that have been missing for several rounds. Raises
-        Unavailable."""
+        """Count the messages in each queue once. Send those that were missing in several counts
+        again. Raises Unavailable."""
         with transaction(self._engine) as connection:
             metric_queues = open_queues(connection)
         self._short = {

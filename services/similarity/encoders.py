@@ -140,7 +140,7 @@ class SentenceEncoder:
     def __init__(
         self, weights: LoadedEncoder, finish: Callable[[Vector], Vector] = lambda outputs: outputs
     ) -> None:
-        """`finish` maps the model's (N, D) outputs to vectors."""
+        """Wrap a loaded encoder. `finish` maps the model's (N, D) outputs to vectors."""
         self._weights, self._finish = weights, finish
         self._model = weights.model
         self._device = torch.device(weights.use.device)

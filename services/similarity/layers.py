@@ -104,8 +104,8 @@ class OncePerToken(nn.Module):
 
 
 def optimize_layers(network: Any) -> None:
-    """Apply both optimisations to a cross-encoder. A network with a single layer only gets the
-    first one."""
+    """Apply both optimisations of this module to a cross-encoder. A network with a single layer
+    gets only the first one."""
     read_first_token_only(network)
     if isinstance(network, READ_FIRST_TOKEN) and network.config.num_hidden_layers > 1:
         repeats = Repeats()

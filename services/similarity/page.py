@@ -7,7 +7,7 @@ from shared.reports.pages.page_text import ResponseTable, counted
 
 
 def answer(request: SimilarityRequest | None, report: SimilarityResult) -> ResponseTable:
-    """Return the table. The two texts of a pair name its row."""
+    """Return the table of similarities. Each row is named after the two texts of a pair."""
     pairs = () if request is None else request.pairs
     return ResponseTable(
         lead=f"Similarity of the texts of {counted(len(report.similarities), 'pair')}, by "

@@ -31,7 +31,7 @@ Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
 
 
 class SorRequest(ExplainableRequest):
-    """A post and the statement of reasons about it, as plain text or as the database's fields."""
+    """A post and the statement of reasons about it, as text or as DSA database fields."""
 
     explained_field: ClassVar[str | None] = None  # `statement`, or `fields`
 
@@ -146,7 +146,7 @@ _FIELDS = {
 
 
 def cost(request: SorRequest, reads: int) -> Sequence[Work]:
-    """Return the cost. Every text is read once."""
+    """Return the work of a request. Every text is read once."""
     statement = tuple(request.documents().values())
     texts = (request.text, request.policy or "", *statement, *request.other_posts)
     every = Size("characters", sum(map(len, texts)), "/text")

@@ -1,4 +1,5 @@
-"""The spans of everything that was found, in the statement and in the post."""
+"""Builds the evidence of a report: the spans of quotations, shared words and items, in the
+statement and in the post."""
 
 from __future__ import annotations
 
@@ -11,8 +12,8 @@ from shared.text.sentences import Span
 
 
 def evidence_of(request: SorRequest, read: ReadStatement) -> Iterator[SorEvidence]:
-    """Yield, for each text, its quotations, words, quotations that are not in the post, and
-    items."""
+    """Yield the evidence in each text of the statement: quotations and words of the post,
+    quotations that are not in the post, and disclosed items."""
     for text in read.texts:
         for quote in text.facts.quotes:
             yield _evidence(text, "quote", quote.statement, quote.post)

@@ -2,9 +2,8 @@
 
 The words of the post that the statement quotes or uses are deleted, and the drop in the label's
 probability is measured. It is compared with the drops for random words of the post, in runs of the
-same lengths. All requests to one model share its call. Deletion as in DeYoung et al. (2020),
-ERASER, ACL, section 4.2 (comprehensiveness).
-"""
+same lengths. Requests to the same model are sent in one call. Deletion follows DeYoung et al.
+(2020), ERASER, ACL, section 4.2 (comprehensiveness)."""
 
 from __future__ import annotations
 

@@ -70,8 +70,9 @@ FREE_TEXT = ("decision_facts", *GROUNDS, *EXPLANATIONS)
 
 
 class SorFields(Message):
-    """Attributes of one statement, version 2 of the schema. Rows of the daily dumps are accepted,
-    too: lists may be JSON strings, and empty cells are absent."""
+    """Attributes of one statement of reasons in the DSA Transparency Database, version 2 of the
+    schema. Rows of the daily dumps are accepted, too: lists may be JSON strings, and empty cells
+    are absent."""
 
     decision_visibility: Codes | Code | None = None
     decision_visibility_other: Short | None = None

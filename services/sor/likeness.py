@@ -90,7 +90,7 @@ def _nearest(sets: Sequence[Shingles]) -> dict[int, tuple[float, int | None]]:
 
 
 def _candidates(sets: Sequence[Shingles]) -> Iterator[tuple[int, int]]:
-    """Yield each pair of statements that agree in a band, once."""
+    """Yield each pair of statements whose MinHash sketches have a band in common, once."""
     bands: dict[tuple[int, int, int], list[int]] = defaultdict(list)
     seen: set[tuple[int, int]] = set()
     for index, statement_shingles in enumerate(check_each(sets)):

@@ -1,6 +1,6 @@
-"""Reads a statement of reasons: its items, the facts of its post, and the means of redress. The
-trained reader, a text classifier, classifies sentences of the normalised text. In the database's
-fields, a code or a date discloses its item."""
+"""Parses a statement of reasons: its items, the parts of the post that it mentions (facts), and the
+means of redress. The trained reader, a text classifier, classifies sentences of the normalised
+text. In the database's fields, a code or a date is enough to disclose an item."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ReadText:
 
 @dataclass(frozen=True)
 class ReadStatement:
-    """A statement and its items."""
+    """A parsed statement and its required items."""
 
     texts: Sequence[ReadText]
     items: Mapping[SorItemName, float | None]  # all but `facts`, [0, 1]; None: no such field
@@ -61,7 +61,7 @@ class ReadStatement:
 
 
 def merge_facts(facts: Sequence[PostFacts]) -> PostFacts:
-    """Merge the facts of several texts. A word of the post counts only once."""
+    """Merge the facts (mentions of one post) of several texts. A word of the post counts once."""
     shared = {word.stem: word for row in reversed(facts) for word in reversed(row.shared)}
     return PostFacts(
         tuple(quote for row in facts for quote in row.quotes),
@@ -102,7 +102,7 @@ def is_read(request: SorRequest) -> bool:
 
 def stems_of(request: SorRequest) -> StemOf:
     """Return a function that finds the stem of a word in the statement's language. A post in
-    another language can only be quoted."""
+    another language can match only by quotations."""
     statement = "\n".join(request.documents().values())
     code = find_language(statement, requested_language(request)).code
     return german_stem if code.partition("-")[0] == "de" else english_stem
@@ -166,7 +166,7 @@ def _read_text(
 
 
 def _drop_titles(facts: PostFacts, prose: str, grounds: Sequence[Span]) -> PostFacts:
-    """Remove missing quotations within a legal or contractual ground, since they are names of
+    """Ignore missing quotations inside a legal or contractual ground, since they are names of
     rules. Quotations with an ellipsis are kept, and so are those that share four words in a row
     with the post."""
     missing = tuple(
@@ -186,7 +186,7 @@ def _within(span: Span, outer: Sequence[Span]) -> bool:
 def _items_of_fields(
     fields: SorFields, texts: Sequence[ReadText], stem_of: StemOf
 ) -> Iterator[tuple[SorItemName, float | None]]:
-    """Yield all items except `facts`. A ground counts if it has a number or the reader's label."""
+    """Yield all items except `facts`. Item `ground` needs a digit or the classifier's label."""
     yield "restriction", _any_of(fields, RESTRICTIONS)
     yield "territorial_scope", float(bool(fields.territorial_scope))
     yield "duration", _any_of(fields, ("application_date", *ENDS))

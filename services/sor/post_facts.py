@@ -1,10 +1,9 @@
-"""The facts of a post that a statement names: quotations of the post, and its words.
+"""Parts of a post that a statement mentions: quotations of the post, and its words.
 
 A quotation is text in quotation marks, or four consecutive words that both texts share, including
-two content words. The weaker form is a content word of the post that the statement uses. Words of a
-rule do not count. An ellipsis divides a quotation into parts, which must occur in the post in
-order, without an omitted negation between them.
-"""
+two content words. A weaker mention is a content word of the post that the statement uses. Words of
+a cited rule do not count. An ellipsis divides a quotation into parts, which must occur in the post
+in order, without an omitted negation between them."""
 
 from __future__ import annotations
 
@@ -93,7 +92,8 @@ class PostWords:
 
 @dataclass(frozen=True)
 class PostFacts:
-    """The facts of one post in one statement, and the quotations that are not in the post."""
+    """What one statement shares with one post, and the statement's quotations that are not in the
+    post."""
 
     quotes: tuple[QuoteMatch, ...]
     shared: tuple[WordMatch, ...]
@@ -129,8 +129,8 @@ class StatementWords:
         return cls(words(text), quoted)
 
     def with_content(self, text: str, stem_of: StemOf) -> StatementWords:
-        """Add the content words of `text`, in which rules and quotations of the post must be
-        blank."""
+        """Return a copy with the content words of `text`. Rules, and quotations of the post, must
+        be blanked out in `text`."""
         content: dict[str, StatementWord] = {}
         for word in words(text):
             if (stem := stem_of(word)) is not None:
@@ -177,8 +177,8 @@ def match_words(statement: StatementWords, post: PostWords) -> Iterator[WordMatc
 def facts_of(
     statement: StatementWords, post: PostWords, matched: Quotes | None = None
 ) -> PostFacts:
-    """Return the facts of this post in the statement. `matched` has its quotations, if they are
-    known."""
+    """Return how a statement refers to a post: quotations, shared words, and quotations that are
+    not in the post. `matched` holds the quotations if known."""
     quotes, missing = matched or match_quotes(statement, post)
     marked = [quote.statement for quote in quotes]
     runs = [

@@ -65,7 +65,7 @@ class SorEvidence(Evidence):
 
 
 class SorComponents(Message):
-    """Parts, each in [0, 1], higher is better."""
+    """The parts of the score, each in [0, 1]. Higher is better."""
 
     completeness: Part | None = Field(
         description="mean of the items without `facts`; items that the form lacks do not count"
@@ -95,7 +95,7 @@ class SorComponents(Message):
 
 
 class SorItem(Message):
-    """One item of Article 17(3)."""
+    """One item required by Article 17(3) of the DSA."""
 
     name: SorItemName
     value: Part | None = Field(
@@ -126,7 +126,7 @@ class SorReaderUse(Message):
 
 
 class SorMaskNull(Null):
-    """Drops for random words of the post, in runs of the same lengths."""
+    """The model's changes when random words of the post are masked, in runs of the same lengths."""
 
     kind: Literal["other words"] = "other words"
     win_rate: float | None = Field(
@@ -149,7 +149,7 @@ class SorFaithfulness(Message):
 
 
 class SorResult(ExplainableReport):
-    """The result. Higher is better. It does not judge legality."""
+    """The score of a statement of reasons. Higher is better. It does not judge legality."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: SorComponents

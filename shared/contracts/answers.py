@@ -19,7 +19,8 @@ Details = dict[str, JsonValue]
 
 
 def shown_result(result: Json | None, *, details: bool) -> Json | None:
-    """Return a stored result, and any scores inside it, as the API shows them."""
+    """Return a stored result, and scores inside it, as the API's JSON. Metric-specific fields are
+    in `details`."""
     if result is None:
         return None
     if "resamples" in result:
@@ -62,7 +63,7 @@ def report_type(metrics: tuple[str, ...]) -> type[BaseModel]:
 
 
 def stored_result(shown: Json) -> Json:
-    """Convert a result shown with its details to its stored form."""
+    """Convert a result in the API's form, with `details`, to its stored form."""
     result = {name: value for name, value in shown.items() if name != "details"}
     if "unscored" in result:
         result["scores"] = [stored_result(score) for score in result["scores"]]

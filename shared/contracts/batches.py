@@ -194,8 +194,9 @@ class BatchReportRequest(JobRequest):
 
 
 class StudyPlan(Message):
-    """How many texts and draws a study needs to detect the wanted effect. It assumes that new texts
-    vary as the report's do. The numbers are for a single test; several tests need more."""
+    """The numbers of texts and draws that a study needs to detect the wanted effect. The plan
+    assumes that new texts vary as the report's do. The numbers are for a single test; several tests
+    need more."""
 
     wanted: WantedEffect
     texts: int | None = Field(

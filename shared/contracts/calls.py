@@ -186,7 +186,7 @@ class WordRow(Message):
 
 
 class WordRows(Message):
-    """An example, its words, and its variations. It needs no tokenizer."""
+    """An example, its words, and its variations. Words have offsets, so no tokenizer is needed."""
 
     example: Example
     words: tuple[WordSpan, ...] = Field(
@@ -285,7 +285,7 @@ class Sampling(Message):
 
 
 class Turn(Message):
-    """One turn of a conversation."""
+    """One message of a conversation."""
 
     role: Literal["system", "user", "assistant"]
     content: Text
@@ -322,7 +322,7 @@ class WrittenToken(Message):
 
 
 class Completion(Message):
-    """A text that a model wrote after a prompt, or that it scored as if it had written it."""
+    """A text that a model generated after a prompt, or a given text that the model scored."""
 
     text: str
     tokens: tuple[WrittenToken, ...]

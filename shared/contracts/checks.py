@@ -98,8 +98,8 @@ def not_applicable(name: str, sentence: str) -> Check:
 
 
 def undefined(name: str, report: Report, *components: str) -> Check | None:
-    """Return an untested check if a component is null and has a reason, else None. The first such
-    component in `components` decides."""
+    """Return a check marked as not tested if a component is null and has a reason, else None. The
+    first such component in `components` gives the reason."""
     matching = (
         reason_ for name_ in components for reason_ in report.reasons if reason_.component == name_
     )
@@ -111,8 +111,8 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
 
 
 def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
-    """Return the verdict on a list of checks, gravest first. `carrying` names the checks that a
-    conclusion requires."""
+    """Return the verdict on a list of checks, which must begin with the most severe. `carrying`
+    names the checks that a conclusion requires."""
     listed = tuple(checks)
     failures = [check for check in listed if check.outcome == "failed"]
     unanswered = [check for check in listed if check.outcome in ("inconclusive", "not_tested")]

@@ -246,8 +246,8 @@ class Explain(Message):
 
 
 def _explained_otherwise(schema: dict[str, Any], request: type[ExplainableRequest]) -> None:
-    """Add `x-required-unless` to the schema, because JSON Schema's `anyOf` would create another
-    type in generated clients."""
+    """Add `x-required-unless` to the schema. The alternative, `anyOf`, would create another type in
+    generated clients."""
     if request.explained_field is not None:
         schema["x-required-unless"] = {request.explained_field: "explain"}
 
@@ -278,7 +278,8 @@ class ExplainableRequest(LanguageRequest):
 
     @model_serializer(mode="wrap")
     def _as_sent(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """Omit the empty explanation next to `explain`."""
+        """Leave out the explanation field if the request has `explain`, because it is then
+        empty."""
         values: dict[str, Any] = dump(self)
         if self.explain is not None and self.explained_field is not None:
             values.pop(self.explained_field, None)
@@ -307,7 +308,7 @@ def given_inputs(request: Message) -> dict[str, str]:
 
 
 def has_own_model(request: Any) -> bool:
-    """Return True if the metric uses `model` and another model explains."""
+    """Return True if `model` is for the metric only, and `explain` has another model."""
     explain = getattr(request, "explain", None)
     return isinstance(explain, Explain) and None not in (explain.model, request.model)
 

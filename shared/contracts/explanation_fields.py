@@ -103,11 +103,11 @@ class ExplanationFields(Message):
 
     @property
     def prose(self) -> str:
-        """Return text and reasons."""
+        """Return the values of `text` and `reasons`, one per line."""
         return "\n".join(value for name, value in self.values() if name in ("text", "reasons"))
 
     def spans(self, name: FieldName) -> list[tuple[int, int]]:
-        """Return the spans of a field's values in `written`."""
+        """Return the (start, end) offsets of a field's values in `written`."""
         spans, position = [], 0
         for field, value in self.values():
             before, after = WRITTEN[field]

@@ -30,7 +30,7 @@ UNTESTED = (  # why the verdict is `not_tested`: of a result, or of the first me
 
 @dataclass(frozen=True)
 class SurprisingRules:
-    """A metric's rules for surprises, most surprising first."""
+    """A metric's rules that find surprising results, most surprising first."""
 
     listed: tuple[SurprisingRule, ...]
     higher_is_better: bool = True
@@ -48,7 +48,7 @@ class SurprisingRules:
         return [*(rule.name for rule in self.listed), FAILED]
 
     def rank(self, reasons: Sequence[str]) -> int:
-        """Return the smallest index of `reasons` in `names`, or len(names)."""
+        """Return the smallest index of any reason in `names`, or len(names) without reasons."""
         return min(map(self.names.index, reasons), default=len(self.names))
 
 
@@ -98,7 +98,7 @@ class FactPlan:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of rules and paths."""
+        """Return a hash of the rules, paths and default model."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
         paths += "".join(f"facet {name}={path};" for name, path in self.facets)
         paths += f"model where none was asked={self.contract and self.contract.default_model};"

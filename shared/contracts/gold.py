@@ -152,7 +152,7 @@ class HumanRatings(Message):
 
 
 class GoldAgreement(Message):
-    """Results compared with people's labels, passages and ratings. Each is null if missing."""
+    """Agreement of results with people's labels, passages and ratings. Missing data give null."""
 
     labels: GoldLabels | None
     rationales: Plausibility | None

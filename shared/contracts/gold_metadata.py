@@ -1,4 +1,4 @@
-"""Gold labels, marked passages and ratings from the metadata of a line. Pure."""
+"""Reads gold labels, marked passages and ratings from the metadata of a line. Pure functions."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def has_column(metadata: Mapping[str, str], columns: GoldColumns, name: str) -> 
 
 
 def _person(key: str, columns: GoldColumns) -> str | None:
-    """Return the person of a rating key. Empty means a list of people; None, no rating."""
+    """Return the person in a rating key, "" for a list of people, or None for another key."""
     if key == columns.rating:
         return ""
     before, between, after = key.partition(f"{columns.rating}_")

@@ -1,9 +1,8 @@
 """A model's judgement of one example: label probabilities, and how they were read.
 
-They come from an encoder's head, a causal model's next token, or a server's log-probabilities or
-samples. If they cannot be read, they are null with a reason. Doubts are warnings. Source: specs
-"models" §4.1, §4.3.
-"""
+Probabilities come from an encoder's head, a causal model's next token, or a server's
+log-probabilities or samples. Unreadable probabilities are null, with a reason. Doubtful ones have
+warnings. Source: specs "models" §4.1, §4.3."""
 
 from __future__ import annotations
 
@@ -96,8 +95,8 @@ class Judgement(Message):
         return self.mass is not None and self.mass < LOW_MASS
 
     def fine(self) -> Judgement:
-        """Return the judgement, or mark it unread if it has fewer than 200 votes, too few to show
-        small effects (specs "models" §4.3)."""
+        """Return the judgement. It is marked unread if it has fewer than 200 sampled answers
+        (votes), too few to show small effects (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = (
@@ -155,7 +154,8 @@ def normalize(
 def with_mass(
     labels: Sequence[str], row: Sequence[float], mass: float, reading: Reading
 ) -> Judgement:
-    """Return a judgement with probabilities `row`, unread if `mass` is below 0.01."""
+    """Return a judgement with probabilities `row`. If `mass`, the sum over all labels, is below
+    0.01, return one without probabilities."""
     if not all(map(math.isfinite, row)):
         return unread(labels, "answer-unread", NO_NUMBER, reading=reading)
     mass = min(1.0, mass)
@@ -169,8 +169,8 @@ def with_mass(
 
 
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
-    """Return the mean over sampled reasonings, with half its 95 % interval as uncertainty. If none
-    was read, return the first."""
+    """Return the mean over sampled reasonings, with half of the 95 % confidence interval as
+    uncertainty. Return the first judgement if none has probabilities."""
     read = [judgement for judgement in each if judgement.probabilities is not None]
     if not read:
         return each[0]
@@ -213,7 +213,8 @@ def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
 
 
 def low_mass(model: str, mass: float) -> str:
-    """Return the warning if the labels have less than half of the next token's probability."""
+    """Return the warning that all labels together have too little of the next token's probability
+    (`mass`)."""
     return f"low-mass: {model} gives all labels together a probability of only {mass:.2g}"
 
 
@@ -239,7 +240,7 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
 
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
-    """Return the measured error nearest to each (way of cutting, share kept)."""
+    """Return the distinct errors measured nearest to each (operator, share of words kept)."""
     nearest = (
         min((part for part in use.on_parts if part.operator == operator),
             key=lambda one: abs(one.kept - share), default=None)

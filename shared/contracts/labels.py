@@ -1,12 +1,11 @@
-"""Maps a model's outputs to canonical labels, and combines them into one probability.
+"""Maps a model's outputs to canonical labels. Several outputs may form one label's probability.
 
-Metrics ask for canonical labels (`hateful`); a model has outputs (`LABEL_1`, `toxic`). Names are
-compared after case, `_`, `-` and blanks are folded. No numbers here: `shared.models.label_readout`
-computes them. Source: specs "models" §1.1, §1.2.
+Metrics use canonical labels (`hateful`), whereas models have outputs (`LABEL_1`, `toxic`).
+Names are compared without case, `_`, `-` and blanks. Probabilities are computed by
+`shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
 
 In addition, models whose outputs are all canonical labels of `nli` or `sentiment`, in any spelling,
-have that task by default. Otherwise nobody could request `ENTAILMENT`.
-"""
+have that task by default. Otherwise nobody could request `ENTAILMENT`."""
 
 from __future__ import annotations
 
@@ -142,7 +141,7 @@ class LabelMapping:
 
     @property
     def by_label(self) -> dict[str, tuple[str, ...]]:
-        """Return each label's outputs; empty means 1 minus the other."""
+        """Return each label's outputs, or () for a label with the remaining probability."""
         return {
             label: tuple(self.outputs[column] for column in columns)
             for label, columns in self.columns.items()
@@ -189,7 +188,7 @@ def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[st
 
 
 def listed(names: Sequence[str]) -> str:
-    """Format the first names, and the number of others. Odd names are quoted."""
+    """Format up to SHOWN names and the number of others. Unprintable or long ones are quoted."""
     shown = [
         name if name.isprintable() and 0 < len(name) < SHOWN_CHARACTERS else f"{name[:20]!r}"
         for name in names[:SHOWN]
@@ -253,7 +252,8 @@ def label_mapping(stated: LabelKeys, head: Head) -> LabelMapping:
 def _activation(
     stated: Literal["auto"] | Activation, outputs: Sequence[str], problem_type: str | None
 ) -> Activation:
-    """Apply the rule of the Transformers pipeline. Source: `TextClassificationPipeline`."""
+    """Return the stated activation. For `auto`, follow the Transformers pipeline. Source:
+    `TextClassificationPipeline`."""
     if stated != "auto":
         if (stated == "softmax" and len(outputs) == 1) or (
             stated == "one-output" and len(outputs) > 1
@@ -319,7 +319,7 @@ def _match_labels(
 
 
 def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return the mapping stated by `labels`."""
+    """Return the columns of the model's outputs for each label in `labels`. Raises ValueError."""
     places = {normalize_name(output): column for column, output in enumerate(outputs)}
     places |= {output: column for column, output in enumerate(outputs)}
     columns_of: dict[str, tuple[int, ...]] = {}
@@ -380,7 +380,8 @@ def _missing(task: Task, columns: Mapping[str, tuple[int, ...]]) -> list[str]:
 def _add_complement(
     task: Task, columns: Mapping[str, tuple[int, ...]], activation: Activation
 ) -> dict[str, tuple[int, ...]]:
-    """Add the canonical label without outputs as the complement, if allowed."""
+    """Make a label without model outputs the complement of the other label. Raises ValueError if
+    impossible."""
     completed = dict(columns)
     empty = list(
         dict.fromkeys(

@@ -1,8 +1,7 @@
 """Display names of languages: sentences use `Korean (ko)`, fields of messages the code.
 
-English names of ISO 639, shortened as in CLDR 47, for the languages that `shared.text.language`
-distinguishes, and for those into which it folds others. Pure.
-"""
+The names are the English names of ISO 639, shortened as in CLDR 47. They cover the languages that
+`shared.text.language` distinguishes, and those to which it assigns others. Pure functions."""
 
 from __future__ import annotations
 
@@ -48,7 +47,8 @@ def language_name(tag: str) -> str:
 
 
 def language_names(tags: Sequence[str], most: int | None = None) -> str:
-    """Join the names of languages. After `most` names, the rest is only counted."""
+    """Join the names of languages with commas. After `most` names, give only the number of the
+    others."""
     shown = tags if most is None or len(tags) <= most + 1 else tags[:most]
     listed = ", ".join(map(language_name, shown))
     left = len(tags) - len(shown)

@@ -45,8 +45,8 @@ class Word:
 
 
 class Column:
-    """Marks a few of the caller's words, such as a label, as a column of `items.csv`.
-    `do_not_store_text` removes them."""
+    """Mark a short string of the caller, such as a label, as a column of `items.csv`.
+    `do_not_store_text` removes these strings."""
 
 
 class Input:
@@ -59,8 +59,8 @@ class Parameter:
 
 
 class CallersWords:
-    """Marks a parameter that may be the caller's own list. `do_not_store_text` removes its
-    words."""
+    """Marks a request field whose value may be a list of words written by the caller.
+    `do_not_store_text` removes these words."""
 
 
 def field_type(field: FieldInfo) -> Any:
@@ -89,7 +89,7 @@ LISTS = {"list", "tuple", "set", "frozenset"}
 
 
 def _fail_fast(schema: Any) -> None:
-    """Make every list in this schema of pydantic's core fail fast."""
+    """Make every list in this pydantic-core schema stop at its first invalid item."""
     if isinstance(schema, dict):
         if schema.get("type") in LISTS:
             schema["fail_fast"] = True
@@ -112,8 +112,8 @@ class Message(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
-        """Stop reading a list at its first error. A megabyte can hold a million errors, each
-        costing a kilobyte and ten microseconds."""
+        """Return a schema that stops reading a list at its first error. A megabyte can hold a
+        million errors, each costing a kilobyte and ten microseconds."""
         schema = handler(source)
         _fail_fast(schema)
         return schema
@@ -223,7 +223,7 @@ OF_PROVENANCE = frozenset({"model", "variant", "seed"})  # it has fields of its 
 
 
 class PartExcess(Message):
-    """The error of a model's probabilities on parts of texts, above chance."""
+    """The calibration error on texts with words deleted or masked, above that by chance."""
 
     operator: Literal["delete", "mask"] = Field(
         description="the operator applied to the other words"

@@ -94,8 +94,8 @@ class Null(Message):
 
 
 class Calibration(Message):
-    """The other texts on which the p-value `p_calibrated` is based. It is valid on average, not for
-    each text."""
+    """The passages of other posts from which the p-value `p_calibrated` is calculated. It is valid
+    on average, not for each text."""
 
     basis: Literal["other posts"] = "other posts"
     posts: Count = Field(
@@ -114,7 +114,7 @@ class Calibration(Message):
 
 
 class CalibratedNull(Null):
-    """A null distribution that uses other texts too if it is small."""
+    """A null distribution. For small ones, it adds a p-value calibrated on other texts."""
 
     p_calibrated: PValue | None = Field(
         default=None,

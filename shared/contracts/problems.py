@@ -51,7 +51,7 @@ KINDS = {  # of errors, by status, as OpenAI's SDKs know them
 
 
 def make(slug: str, title: str, status: int, detail: str) -> Problem:
-    """Return a problem with our type URI."""
+    """Return a problem whose type URI ends with `slug`."""
     return {"type": TYPE_BASE + slug, "title": title, "status": status, "detail": detail}
 
 
@@ -73,8 +73,8 @@ MOST_FAULTS = 1_000  # of one body that are told one by one
 
 
 def validation_problem(error: ValidationError, body: Any) -> Problem:
-    """Convert pydantic's errors to one problem, with a JSON pointer for each. Very many are only
-    counted."""
+    """Convert pydantic's errors to one problem, with a JSON pointer for each error. If there are
+    too many errors, the problem only states their number."""
     if error.error_count() > MOST_FAULTS:
         message = f"{error.error_count():,} fields are not valid, too many to list"
         return invalid([{"loc": (), "type": "too_many", "msg": message}], body)
@@ -197,7 +197,7 @@ def parameter(found: Problem) -> str | None:
 
 
 def sentence(found: Problem, place: str | None) -> str:
-    """Format the problem in one line."""
+    """Format the problem in one line. `place` is the location of the error, if known."""
     detail = str(found.get("detail", ""))
     text = ": ".join(dict.fromkeys(filter(None, (str(found.get("title", "")), detail))))
     errors: list[dict[str, str]] = found.get("errors") or []
@@ -207,7 +207,8 @@ def sentence(found: Problem, place: str | None) -> str:
 
 
 def can_retry(found: Problem) -> bool | None:
-    """Return True if a retry may succeed soon; None if only the HTTP status tells."""
+    """Return True if a retry may succeed soon, False if not, and None if the HTTP status
+    decides."""
     if found["status"] == 429:
         return kind_of(found) == "rate_limit_error"
     if found["status"] == 503:

@@ -70,8 +70,8 @@ class TemplatePart:
 
     @property
     def is_of_example(self) -> bool:
-        """Return True if the text comes with the example. User input is plain text, even if it
-        spells special tokens."""
+        """Return True if the text comes from the example. Special tokens in such text are treated
+        as plain text."""
         return self.inserted in OF_EXAMPLES
 
 
@@ -213,7 +213,7 @@ class PromptKeys(Message):
     @model_serializer(mode="wrap")
     def _drop_unset(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Return only the keys that were set. A request is stored as JSON, and unset keys must not
-        replace the entry's."""
+        replace those of the model's entry."""
         values: dict[str, Any] = whole(self)
         return {name: value for name, value in values.items() if name in self.model_fields_set}
 
@@ -225,7 +225,7 @@ class PromptKeys(Message):
 
 
 class PromptTable(PromptKeys):
-    """A table `[models.prompt]`."""
+    """The table `[models.prompt]` of a model in `models.toml`."""
 
     policy_file: str | None = Field(default=None, min_length=1, description="beside the file")
     categories: dict[CategoryName, CategoryName] | None = Field(
@@ -314,7 +314,7 @@ def first_reason(error: ValueError) -> str:
 
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield a sentence for each label string that begins or equals another's."""
+    """Yield a sentence for each label string with which another label's string begins."""
     strings = [(label, string) for label, forms in verbalizers.items() for string in forms]
     for label, string in strings:
         for other, longer in strings:
@@ -346,9 +346,9 @@ def task_of(table: PromptKeys | None, stated: Task | None = None) -> Task:
 
 
 def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...]:
-    """Return the turns of the prompt: `system`, each shot with its answer, then `user`. `{labels}`
-    becomes the first possible answer of each label. `task` is the entry's. Raises ValueError for an
-    unknown placeholder."""
+    """Return the messages of the prompt: `system`, each example (shot) with its answer, then
+    `user`. `{labels}` becomes the first possible answer of each label. `task` is the entry's.
+    Raises ValueError for an unknown placeholder."""
     if table.policy_file is not None:
         raise ValueError(
             "prompt.policy_file: the file cannot be read here; write its text under `policy`"
@@ -370,7 +370,8 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
 def _render_example(
     table: PromptTable, asked: str, values: Mapping[str, str], shot: Shot
 ) -> Iterator[PromptTurn]:
-    """Yield a shot as turns. Raises ValueError if its label or its text does not fit."""
+    """Yield an example of the prompt (a shot) as turns. Raises ValueError if the model has no such
+    label, or if a placeholder has no text."""
     words = (table.verbalizers or {}).get(shot.label)
     if words is None:
         labels = ", ".join(table.verbalizers or ())

@@ -79,7 +79,7 @@ CHOOSE = {
 
 
 def in_words(question: Question) -> str:
-    """Return the caller's words, one field per line."""
+    """Return the question as text, one field per line."""
     match question:
         case NliQuestion():
             return f"{question.premise}\n{question.hypothesis}"

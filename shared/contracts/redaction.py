@@ -57,7 +57,8 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Return True if the type says that a value is ours. `names` includes `Word`."""
+    """Return True if the type shows that the service wrote this string, not the caller. With
+    `names`, strings marked `Word` count too."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -70,7 +71,7 @@ def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
 
 
 def all_internal(hint: Any) -> bool:
-    """Return True if this container type has no text of the caller."""
+    """Return True if the items of this container type never hold text from the caller."""
     return is_internal("", last_argument(hint))
 
 
@@ -199,7 +200,8 @@ def _model(model: BaseModel, words: Words) -> dict[str, Json]:
 
 
 def _value(value: Any, hint: Any, words: Words) -> Json:
-    """Return a value for its type. A caller's string becomes null if allowed, else empty."""
+    """Return a value without the caller's strings, according to its type. Such a string becomes
+    null if the type allows null, else empty."""
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):

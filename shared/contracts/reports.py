@@ -92,7 +92,7 @@ class SplitValue(Message):
 
 
 class SplitPair(Message):
-    """Two values of a split."""
+    """The difference in mean score between two values of the property that splits the results."""
 
     first: str
     second: str
@@ -104,7 +104,7 @@ class SplitPair(Message):
 
 
 class ScoreSplit(Message):
-    """The scores by value of one property."""
+    """The scores split by the values of one property."""
 
     by: str
     values: tuple[SplitValue, ...] = Field(default=(), description="the lowest mean first")
@@ -202,7 +202,7 @@ class ProblemChange(Message):
 
 
 class ScoreChange(Message):
-    """A pair whose scores differ much."""
+    """Two results for the same text, one per system, with different scores."""
 
     first_job: str
     second_job: str
@@ -229,7 +229,7 @@ class DensityCell(Message):
 
 
 class ComparisonSlice(Message):
-    """The pairs whose first result has one value of a property."""
+    """The pairs in which the first result has the value `value` of the property `by`."""
 
     by: str
     value: str
@@ -294,7 +294,7 @@ class ReviewerPair(Message):
 
 
 class DisputedResult(Message):
-    """A result on which people differ."""
+    """A result on which reviewers disagree, with the counts of their judgements."""
 
     job_id: str
     custom_id: Annotated[str, Word] | None
@@ -327,8 +327,7 @@ class PartAgreement(Message):
 class HumanAgreement(Message):
     """Agreement of judgements between people, and between people and the metric.
 
-    "Unsure" counts as an answer between people, but neither for nor against the metric.
-    """
+    The answer "unsure" counts in the agreement between people, but not in that with the metric."""
 
     judgements: Count
     texts: Count = Field(description="results that somebody judged")

@@ -44,7 +44,7 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Work:
-    """Work in a unit: a product of sizes."""
+    """An amount of work: the product of the sizes, in `unit`."""
 
     sizes: tuple[Size, ...]
     unit: str = TOKENS  # plural
@@ -56,7 +56,7 @@ class Work:
 
     @property
     def amount(self) -> float:
-        """Return the amount in its unit."""
+        """Return the amount of work, the product of its sizes, in its unit."""
         return prod(size.value for size in self.sizes)
 
     def seconds(self, tokens_per_second: float) -> float:
@@ -81,7 +81,8 @@ class Excess:
 
 @dataclass(frozen=True)
 class WorkLimit:
-    """The limits of a request: seconds at a model's speed, and rows for servers."""
+    """The limits of a request: seconds of computation at `tokens_per_second`, and rows sent to a
+    model server."""
 
     seconds: float
     tokens_per_second: float
@@ -116,7 +117,6 @@ class WorkLimit:
         return None
 
     def _to_error(self, excess: Excess, works: Sequence[Work]) -> TooCostly:
-        """Return an error with the work, the limit, and a value for each number."""
         largest = excess.work
         product = " × ".join(f"{_number(size.value)} {size.name}" for size in largest.sizes)
         lower = [
@@ -145,7 +145,8 @@ class WorkLimit:
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
-        """Return the share of a product that fits if the other products stay unchanged."""
+        """Return the fraction of `work` that stays within the time limit, if the other works stay
+        unchanged."""
         seconds = work.seconds(self.tokens_per_second)
         return (self.seconds - (self.expected_time(works) - seconds)) / seconds
 

@@ -59,8 +59,8 @@ class SurprisingRule:
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
     """A group of results that is compared with chance separately. The dotted `path` leads to its
-    means in a batch report. `wanted` is the desired outcome, unless that is to beat random rivals.
-    `better` maps parts to their better direction."""
+    means in a batch report. `wanted` is the desired outcome, if not to score above random
+    explanations. `better` maps each component to its better direction."""
 
     path: str
     name: str
@@ -70,7 +70,8 @@ class RivalGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class GainWords:
-    """Words that describe a mean gain; 0 is no effect. `path` leads into a report."""
+    """Words that describe a mean gain, where 0 is no effect. `path` is the location of the gain in
+    a report."""
 
     path: str
     closer: str
@@ -81,14 +82,14 @@ class GainWords:
 class FactPaths:
     """Paths to the values of a result that a table of results shows.
 
-    Paths are dotted and lead into a report; `text`, `more_texts` and `decision_sent` lead into the
-    request. Without `parts`, every number of `components` is a part. `chance` leads to the share of
-    random rivals that are beaten. `rivals` are the words for "RIVALS[0] better than RIVALS[1]".
-    `chance_score` is None if it depends on the text. `score_range` is for reports without one.
-    `groups` are compared with chance separately. `gain` is a batch report's main number, if a gain.
-    `caveats` are first words of warnings that the finding repeats. `facets` holds (name, SQL/JSON
-    path) of filters.
-    """
+    Paths are dotted and lead into a report. `text`, `more_texts` and `decision_sent` lead into
+    the request. Without `parts`, every number of `components` is a part. `chance` leads to the
+    share of random alternatives (rivals) with a worse score. `rivals` are the words for
+    "RIVALS[0] better than RIVALS[1]". `chance_score` is the expected score of a rival, or None
+    if it depends on the text. `score_range` is for reports without one. `groups` are compared
+    with chance separately. `gain` describes the main number of a batch report if it is a gain.
+    `caveats` are first words of warnings that the verdict repeats. `facets` holds (name,
+    SQL/JSON path) of filters."""
 
     score: str = "score"
     model: str = "provenance.models.0.name"
@@ -114,11 +115,10 @@ class FactPaths:
 class ElicitedExplanation:
     """A model's answer from which a metric's request is made.
 
-    `inputs` maps placeholders to texts. `answer` follows the model's reasoning; `tokens` are its
-    tokens, if known. `explanation` is the part that explains. `judge` is the model that decided, if
-    it can judge again with `judge_labels`. `turns` is the answered prompt, with `{text}` for the
-    text.
-    """
+    `inputs` maps placeholders to texts. `answer` is the text after the model's reasoning, and
+    `tokens` are its tokens, if known. `explanation` is the explaining part of the answer.
+    `judge` names the model that decided, if it can also classify texts, with the labels
+    `judge_labels`. `turns` is the answered prompt, with `{text}` for the text."""
 
     inputs: Mapping[str, str]
     answer: str
@@ -134,7 +134,7 @@ class ElicitedExplanation:
     style: Literal["chat", "raw"] = "chat"
 
     def judged_by(self, *labels: str) -> dict[str, str]:
-        """Return the `model` field if that model has these labels, else {}."""
+        """Return the judge as a `model` field if the judge has all these labels, else {}."""
         fits = self.judge is not None and set(labels) <= set(self.judge_labels)
         return {"model": self.judge} if fits and self.judge is not None else {}
 
@@ -209,7 +209,8 @@ class BatchReportContract(ServiceContract):
         return dict(_corrections(self.report, ""))
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Estimate the work for listed jobs. The work for a batch is unknown."""
+        """Estimate the work for the jobs that the request lists. Batches are not counted, because
+        their size is unknown."""
         if not isinstance(request, BatchReportRequest):
             return ()
         systems = (*((request.against,) if request.against else ()), *request.further)
@@ -266,7 +267,7 @@ class ReportedContract(ServiceContract):
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Return the path of each part of the score in a report: dotted, or SQL/JSON."""
+        """Return the path of each part of the score in a report, with dots or as SQL/JSON."""
         return {}
 
     @property
@@ -283,12 +284,12 @@ class ReportedContract(ServiceContract):
 
     @property
     def compared(self) -> int:
-        """Return how many numbers of a result are compared."""
+        """Return how many numbers of a result are compared (with systems or people)."""
         return 1
 
     @cached_property
     def batch(self) -> BatchReportContract:
-        """Return the declaration of batch reports."""
+        """Return the contract of the batch reports on this service's results."""
         general = f"Counts and mean score over many results of {self.name}"
         return BatchReportContract(
             name=f"{self.name}-report",
@@ -390,7 +391,7 @@ def normalize_text(text: str) -> str:
 
 
 def _join_text(field: object) -> str:
-    """Return a text, or a message that holds texts, as one string; empty if none is kept."""
+    """Return a text, or a message that holds texts, as one string. It is empty without a text."""
     if isinstance(field, Message):
         return field.model_dump_json()
     return field if isinstance(field, str) else ""

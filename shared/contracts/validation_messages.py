@@ -73,7 +73,7 @@ def first_fault(error: ValidationError) -> ErrorDetails:
 
 
 def dotted(found: Mapping[str, Any]) -> str:
-    """Return an error's path, as in `requests.0.text`; empty for the whole."""
+    """Return the path of an error's field, as in `requests.0.text`, or "" for the whole request."""
     return ".".join(map(str, found["loc"]))
 
 
@@ -103,6 +103,6 @@ def plain(found: Mapping[str, Any]) -> str:
 
 
 def format_count(count: int, what: str) -> str:
-    """Format "1 entry", "2 entries"."""
+    """Return the count and its noun, such as "1 entry" or "2 entries"."""
     many = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
     return f"{count} {what if count == 1 else many}"

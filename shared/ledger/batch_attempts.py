@@ -1,9 +1,8 @@
-"""Counts how often a step of a batch was attempted. Attempts are counted before they begin, so one
-that kills its process is counted too.
+"""Counts how often a step of a batch was attempted. An attempt is counted before it begins, so that
+attempts that kill their process are counted too.
 
 A process that returns from a step resets the count to 0. A remaining count belongs to processes
-that were killed, or to one that has just begun. A pause separates the two cases.
-"""
+that were killed, or to a step that has just begun. A pause separates the two cases."""
 
 from __future__ import annotations
 
@@ -24,9 +23,9 @@ def count_open(connection: Connection, batch_id: str) -> int:
 
 
 def begin(connection: Connection, batch_id: str, seen: int, pause: timedelta) -> bool:
-    """Count one more attempt at the batch's step, if the count is still `seen`. Commit it before
-    the step begins. Return False if another scheduler works on this batch, or began within `pause`.
-    """
+    """Count one more attempt to process the batch, if the count still equals `seen`. Commit before
+    the attempt begins. Return False if another scheduler works on this batch, or began within
+    `pause`."""
     if not try_acquire(connection, batch_id):
         return False
     counted = connection.execute(

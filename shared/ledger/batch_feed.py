@@ -49,7 +49,7 @@ class OpenBatch:
 
 
 def open_batches(connection: Connection) -> list[OpenBatch]:
-    """Return the batches with waiting lines, least recently fed first."""
+    """Return the batches with lines that have no job yet, least recently served first."""
     waiting = (
         select(func.count()).where(jobs.c.batch_id == batches.c.id, IS_WAITING).scalar_subquery()
     )
@@ -80,7 +80,7 @@ class Load:
 
 
 def open_jobs(connection: Connection) -> list[Load]:
-    """Return the open jobs of all batches, without those that wait for a model."""
+    """Count the open and the queued jobs of each batch, without those that wait for a model."""
     queued = func.count().filter(IS_QUEUED)
     group = (jobs.c.metric, jobs.c.tenant, jobs.c.batch_id)
     rows = connection.execute(

@@ -19,7 +19,7 @@ ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 class FinishedLine(NamedTuple):
-    """A finished line. `caller` holds the line's own metadata and context."""
+    """A finished line. `caller` holds what the caller stated for the line, such as metadata."""
 
     number: int
     custom_id: str
@@ -40,8 +40,8 @@ class JobLine(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """A job or a batch line with its status, and its result if it has one. `metadata` is the
-    line's, or None for the job's."""
+    """A job or a batch line with its status, and its result if it has one. `metadata` is that of
+    the line. None means that the job's metadata applies."""
 
     job_id: str | None
     custom_id: str | None
@@ -123,7 +123,8 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
 
 
 def line_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return a line's metadata. `caller` holds the line's own metadata and context."""
+    """Return a line's metadata, or {} if none. `caller` holds what the caller stated for the
+    line."""
     return (caller or {}).get("metadata") or {}
 
 

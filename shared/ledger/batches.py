@@ -168,8 +168,8 @@ def due_batches(connection: Connection, *conditions: ColumnElement[bool]) -> lis
 
 
 def try_acquire(connection: Connection, batch_id: str) -> bool:
-    """Lock the batch against other schedulers until the transaction ends; return False if one holds
-    it. No row is locked, so cancelling and counting do not wait."""
+    """Lock the batch against other schedulers until the transaction ends. Return False if another
+    scheduler holds the lock. No row is locked, so cancelling and counting do not wait."""
     turn = func.pg_try_advisory_xact_lock(func.hashtextextended(batch_id, 0))
     return bool(connection.execute(select(turn)).scalar())
 
@@ -331,7 +331,8 @@ def open_batches(connection: Connection) -> list[DueBatch]:
 
 
 def finish_answered(connection: Connection, only: Only = None) -> int:
-    """Mark batches whose lines are all answered as ready for their files. Return how many."""
+    """Set batches in which every line has a result to `finalizing`, so that their files are
+    written. Return the number of these batches."""
     return _turn(
         connection,
         (batches.c.status == "in_progress", ANSWERED, *of(only)),
@@ -357,8 +358,8 @@ def expire(connection: Connection, only: Only = None) -> int:
 
 
 def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> int:
-    """Cancel waiting lines of cancelled batches, and give running jobs the time `patience` to end.
-    Return how many batches are ready for their files."""
+    """Cancel the waiting lines of cancelled batches, and their running jobs after the time
+    `patience`. Return the number of batches whose result files can now be written."""
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
     _cancel_open(connection, _ids(connection, *cancelling), "cancelled", ("queued",))
@@ -434,8 +435,8 @@ def close(connection: Connection, batch: Batch, output: str | None, error: str |
 
 
 def fail(connection: Connection, batch_id: str, fault: Fault) -> str | None:
-    """Fail the batch for this reason; return its new status, or None if it had ended. A batch in
-    progress keeps its results, so its files are written first."""
+    """Fail the batch for this reason. Return its new status, or None if it had ended. A batch in
+    progress keeps its results: it becomes `finalizing` until its files are written."""
     row = connection.execute(
         select(*SHOWN).where(batches.c.id == batch_id, batches.c.status.in_(OPEN)).with_for_update()
     ).one_or_none()

@@ -69,8 +69,8 @@ class ClaimOrder:
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
     """Select the id of the job that a worker takes after a message about the job `JOB_ID`, or null.
-    A repeated message leads to its own job, if that was tried before. Any other message leads to
-    the next job of the queue."""
+    For a repeated message it is that job, if that job was tried before. Otherwise it is the next
+    job of the queue."""
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
@@ -158,8 +158,8 @@ def _tenants(queue: MetricQueue) -> CTE:
 
 
 def _first_tenant(queue: MetricQueue, *after: ColumnElement[bool]) -> ScalarSelect[Any]:
-    """Select the first tenant in the order of the index of untried jobs, so that no other row is
-    read."""
+    """Select the tenant of the first untried job in the index order. The query reads a single row
+    of the index."""
     fresh = select(jobs.c.tenant).where(*_fresh(queue), *after)
     return fresh.order_by(jobs.c.tenant, jobs.c.id).limit(1).scalar_subquery()
 

@@ -28,8 +28,8 @@ IS_STEADY = ~exists().where(~IS_RECENT)  # also if no scheduler ever compared th
 
 
 def note_steady(connection: Connection) -> tuple[datetime, bool]:
-    """Return the database's time, and True if the last record of a steady clock is recent. A recent
-    record is renewed."""
+    """Return the database's time, and True if a scheduler has recently recorded that the clock did
+    not jump. If so, renew the record."""
     connection.execute(insert(clock).values(id=True).on_conflict_do_nothing())
     noted = update(clock).where(IS_RECENT).values(seen_at=func.now()).returning(_seen)
     seen = connection.execute(noted).scalar_one_or_none()
@@ -39,7 +39,8 @@ def note_steady(connection: Connection) -> tuple[datetime, bool]:
 
 
 def note(connection: Connection) -> bool:
-    """Record that the clock is steady again. Return False if another scheduler has just done so."""
+    """Record that the database's clock is reliable again. Return False if another scheduler has
+    just done so."""
     noted = update(clock).where(~IS_RECENT).values(seen_at=func.now()).returning(_seen)
     return connection.execute(noted).one_or_none() is not None
 

@@ -152,7 +152,7 @@ class FileStore:
                 self._system.info(self._root.partition("/")[0])
 
     def _make_once(self) -> None:
-        """Create the folder if this database has never used it."""
+        """Create the folder, unless the database has recorded an earlier use of it."""
         if not self._is_folder or self._is_known:
             return
         with transaction(self._engine) as connection:
@@ -182,8 +182,8 @@ class FileStore:
             logger.warning("file_store.not_removed", file=path, detail=error.detail)
 
     def _unfinished(self, file_id: str) -> str:
-        """Return a path for writing a blob that no other writer uses, so that each writer moves a
-        complete blob."""
+        """Return a temporary path that no other writer uses. The blob is moved from there once it
+        is complete."""
         return f"{self._incoming}/{file_id}.{secrets.token_hex(8)}"
 
     def _path(self, file_id: str) -> str:

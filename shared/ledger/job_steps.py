@@ -12,8 +12,8 @@ from shared.ledger.tables import IS_RUNNING, job_steps, jobs
 
 
 class JobStep(NamedTuple):
-    """Identifies a saved answer of a job. `fingerprint` is a hash of the request that it
-    answers."""
+    """Identifies the stored answer of one step of a job. `fingerprint` is a hash of the request
+    that the step answers."""
 
     job_id: str
     name: str

@@ -167,8 +167,9 @@ def accept(
 
 
 def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | None:
-    """Return the job of this key. Return None if the key was just purged, or if this call now holds
-    it because its job expired. `ours` holds the values of the key's row."""
+    """Return the job created earlier with this idempotency key. Return None if the key was purged,
+    or if this call took over the key of an expired job. `ours` holds the values of the key's row.
+    """
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(*of_key(ours))
     ).one_or_none()
@@ -460,7 +461,8 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
 
 
 def _count_open(connection: Connection, owner: Owner, more: int) -> tuple[int, float]:
-    """Return the result of `_open`, and remember its count together with the jobs to be added."""
+    """Return the number of open jobs and the oldest one's age in seconds. Remember the number, plus
+    `more` new jobs."""
     open_count, oldest_seconds = _open(connection, owner)
     _lately[owner.tenant] = (time.monotonic(), open_count + more)
     return open_count, oldest_seconds
@@ -488,7 +490,7 @@ def check_batches(connection: Connection, owner: Owner) -> None:
 
 def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
     """Raise QuotaExceeded if an upload of `size` bytes would exceed the tenant's file quota. Files
-    written by batches count, but are never refused. The tenant's uploads take turns until the
+    written by batches count, but are never rejected. Other uploads of the tenant wait until the
     transaction ends."""
     if owner.most_files is None or owner.most_bytes is None:
         return

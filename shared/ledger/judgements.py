@@ -132,8 +132,8 @@ SHOWN = tuple(judgements.c[name] for name in ReviewerJudgement.__dataclass_field
 
 @dataclass(frozen=True)
 class Origin:
-    """The author and the request of a judgement. `verified` is True if the API key belongs to this
-    person."""
+    """The author and the request of a judgement. `verified` is True if the API key names the
+    reviewer."""
 
     tenant: str
     reviewer: str
@@ -167,13 +167,12 @@ def new_id() -> str:
 def write(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Write a judgement of this tenant's job. Return it, and True if the same judgement existed
-    already.
+    """Write a judgement of this tenant's job. Return the judgement, and True if the same judgement
+    existed already.
 
     An earlier judgement of the same person on the same subject is superseded. `values` holds the
     columns from `verdict` to `source`. Raises NoResultToJudge or QuotaExceeded. Raises BadInput for
-    a note or a free label on a job whose texts are not kept.
-    """
+    a note or a free label on a job whose texts are not kept."""
     job = connection.execute(
         select(
             jobs.c.status,
@@ -239,8 +238,8 @@ def _find_same(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> ReviewerJudgement | None:
     """Return this person's current judgement if it has the same content, so that a repeated request
-    adds no row. The first judgement for a queue, and the first blind one for it, always gets its
-    own row."""
+    adds no row. A judgement for another review queue, or the first blind one, counts as different.
+    """
     query = select(*SHOWN).where(*_mine(job_id, str(values["about"]), origin), judgements.c.current)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -255,8 +254,8 @@ def _find_same(
 
 
 def _mine(job_id: str, about: str, origin: Origin) -> tuple[ColumnElement[bool], ...]:
-    """Return the conditions for one person on one subject. An unverified name counts as another
-    person than the same name verified."""
+    """Return the SQL conditions that select one reviewer's judgements of one part of a job. A
+    verified and an unverified reviewer of the same name are different people."""
     return (
         judgements.c.tenant == origin.tenant,
         judgements.c.job_id == job_id,

@@ -90,8 +90,8 @@ def claim(
     turn: ClaimOrder | None = None,
 ) -> Claim | None:
     """Claim the job if it is queued, or if the lease of its worker has expired. Return None
-    otherwise. With `turn` the next job of this queue is claimed instead. If all workers of a job
-    died, it gets its last attempt only while no other job of its queue has its last attempt."""
+    otherwise. With `turn`, claim the next job in this order instead. A job whose workers all died
+    gets its last attempt only while no other job of its queue has its last attempt."""
     terms = ClaimTerms(lease, max_attempts)
     claimed = claim_free(connection, job_id, terms, turn)
     return claimed or claim_suspect(connection, job_id, terms)
@@ -100,8 +100,8 @@ def claim(
 def claim_free(
     connection: Connection, job_id: str, terms: ClaimTerms, turn: ClaimOrder | None = None
 ) -> Claim | None:
-    """Claim a job as `claim` does, with one statement, but not for its last attempt after all its
-    workers died."""
+    """Claim a job as `claim` does, but with one SQL statement. A job whose workers all died does
+    not get its last attempt here."""
     values = _values(job_id, terms)
     if turn is None:
         return _claimed(connection, CLAIM_OF_JOB, values)
@@ -113,8 +113,8 @@ def claim_free(
 def claim_several(
     connection: Connection, job_ids: Sequence[str], terms: ClaimTerms, turn: ClaimOrder
 ) -> list[Claim]:
-    """Claim jobs of one queue with one statement. The messages must not be repeated ones. Returns
-    at most one claim per message. Use `claim` for messages that got no claim."""
+    """Claim jobs of one queue with one statement, for messages that were sent for the first time.
+    Returns at most one claim per message. Use `claim` for messages that got no claim."""
     values = {
         JOB_IDS.key: list(job_ids),
         COUNT.key: len(job_ids),
@@ -311,8 +311,8 @@ def next_claims(metric: str, batch: bool) -> ReturningUpdate[Any]:
 
 
 def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
-    """Return the update that ends the job `JOB_ID` with this status and column, if the attempt
-    still holds it."""
+    """Return the SQL update that ends job `JOB_ID` if it still runs this attempt. `column` receives
+    its result or error."""
     final = {"status": status, column: DOCUMENT}
     return (
         update(jobs)
@@ -323,8 +323,8 @@ def _end_of(status: str, column: str) -> ReturningUpdate[Any]:
 
 
 def _several_successes() -> ReturningUpdate[Any]:
-    """Return the update for several successes. It waits for no lock, so these updates and renewals
-    never wait for each other."""
+    """Return the SQL update that records several results. It waits for no lock, so these updates
+    and lease renewals never wait for each other."""
     unnested = func.unnest(IDS, ATTEMPTS, RESULTS)
     successes = unnested.table_valued("id", "attempt", "result", name="told").render_derived()
     mine = (

@@ -154,8 +154,8 @@ def _bound(engine: Engine, until: datetime) -> None:
 
 
 def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) -> None:
-    """Repeat `work` until its lock is free at once, because waiting for the lock would block other
-    processes."""
+    """Repeat `work` until it gets its lock without waiting, because waiting for the lock would
+    block other processes."""
     for tried in range(TRIES):
         if in_short_lock(engine, work):
             logger.info("partition_jobs.step_done", step=step)
@@ -169,7 +169,8 @@ def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) ->
 
 
 def _swap(connection: Connection, until: datetime) -> None:
-    """Make the table the first partition of a new table of the same name, in one transaction."""
+    """Replace the table `jobs` by a partitioned one whose first partition is the old table, in one
+    transaction."""
     referring = ", ".join(column.table.name for column in REFERRING)
     connection.execute(text(f"LOCK TABLE jobs, {referring} IN ACCESS EXCLUSIVE MODE"))
     indexes, triggers, grants = (connection.execute(q).all() for q in (INDEXES, TRIGGERS, GRANTS))

@@ -155,7 +155,8 @@ def _try_lock(connection: Connection, number: int) -> bool:
 
 
 def maintain(engine: Engine, now: datetime) -> int:
-    """Create the partitions of coming days and seal ended ones; return how many."""
+    """Create the partitions of coming days, and seal ended ones against open jobs. Return how
+    many."""
     with transaction(engine) as connection:
         existing = partitions(connection)
     created = 0
@@ -189,7 +190,7 @@ def _rows(name: str) -> TableClause:
 
 
 def _seal(engine: Engine, part: JobPartition) -> bool:
-    """Seal the partition; return False while it holds an open job."""
+    """Seal the partition against open jobs. Return False while it holds an open job."""
     if not part.has_seal and not in_short_lock(engine, lambda connection: _close(connection, part)):
         return False
     validate = text(f"ALTER TABLE {part.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
@@ -197,8 +198,8 @@ def _seal(engine: Engine, part: JobPartition) -> bool:
 
 
 def _close(connection: Connection, part: JobPartition) -> bool:
-    """Forbid open jobs and jobs without facts in the partition. Return False if it holds such a
-    job."""
+    """Forbid open jobs, and jobs without a row in the results table. Return False if the partition
+    has such a job."""
     connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
     job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
@@ -213,8 +214,8 @@ def _close(connection: Connection, part: JobPartition) -> bool:
 def forget_referring(
     connection: Connection, reference: Column[str], older_than: timedelta, after: str
 ) -> str | None:
-    """Delete the next rows that refer to expired or deleted jobs. Return the last job's id, or None
-    if there are no more. `reference` is a column of `REFERRING`."""
+    """Delete rows that refer to the next expired or deleted jobs after `after`. Return the last
+    job's id, or None if there are no more. `reference` is a column of `REFERRING`."""
     over = or_(jobs.c.id.is_(None), is_expired(older_than))
     query = (
         select(reference)
@@ -283,7 +284,7 @@ def remove_boundary(engine: Engine) -> None:
 
 
 def _drop_left(connection: Connection) -> bool:
-    """Drop the constraint, unless the conversion is still running."""
+    """Drop the leftover constraint. Return False if the conversion is still running."""
     if not _try_lock(connection, CONVERSION):
         return False
     drop_boundary(connection)

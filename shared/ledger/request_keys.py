@@ -1,5 +1,5 @@
-"""Idempotency keys. A key belongs to one request, and creates one job or call while its jobs are
-kept."""
+"""Idempotency keys. A key belongs to one request. While the created jobs are kept, repeating the
+request creates no new ones."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class KeyReused(BadInput):
 
 
 def take_over_key(connection: Connection, ours: Mapping[str, Any], expired: str) -> bool:
-    """Assign the key of an expired job to this job; return False if another caller got it first.
-    `expired` is the id of the expired job."""
+    """Assign the key of an expired job to the new job in `ours`. Return False if another caller got
+    the key first. `expired` is the id of the expired job."""
     updated = connection.execute(
         update(idempotency_keys)
         .where(*of_key(ours), idempotency_keys.c.job_id == expired)

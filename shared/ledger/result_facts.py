@@ -67,8 +67,8 @@ Plans = Callable[[str], FactPlan | None]  # by metric; None: nothing is shown of
 def write_of_lines(
     connection: Connection, plans: Plans, most: int, batch_id: str | None = None
 ) -> int:
-    """Write rows of the results table for ended batch lines that have none; return how many. If
-    `batch_id` is None, all batches are included."""
+    """Write rows of the results table for up to `most` ended batch lines without a row. Return the
+    number of rows. If `batch_id` is None, all batches are included."""
     query = (
         select(
             batch_lines.c.batch_id.label("source"),
@@ -151,7 +151,7 @@ def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> 
 
 
 def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list[FinishedScore]:
-    """Write rows; return the scores that can be pushed."""
+    """Write the rows of results. Return the scores that can be sent to webhook endpoints."""
     scores: list[FinishedScore] = []
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
     for line in lines:
@@ -172,8 +172,8 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
 
 
 def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> FinishedScore:
-    """Return the score with the trace of its own line. A job shared by equal lines may have another
-    trace."""
+    """Return the finished score with the tracing context of the batch line, because equal lines
+    share a job that may have another line's context."""
     trace = job.request if row["batch_id"] is None else line.get("caller")
     error = job.error if row["status"] == FAILED else None
     return FinishedScore(
@@ -234,7 +234,7 @@ def _value_at(document: ColumnElement[Any], path: str) -> ColumnElement[Any]:
 
 
 def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Remove the token lists, which make up most of an answer and are not used for the finding."""
+    """Remove the token lists. They make up most of an answer and have no effect on the verdict."""
     path = literal(["elicitation", "tokens"], ARRAY(String))
     return type_coerce(func.jsonb_set(document, path, literal([], JSONB), False), JSONB)
 
@@ -255,7 +255,8 @@ def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
 
 
 def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
-    """Return the row of a line. `job` is None if the line has no job, or has it no longer."""
+    """Return the row of the results table for a line. `job` is None if the line has no job or the
+    job was deleted."""
     request: Mapping[str, Any] = {} if job is None else job.request
     reasons = [FAILED] if line["status"] == FAILED else list((job and job.reasons) or ())
     fields = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
@@ -290,7 +291,8 @@ def _metadata(line: Facts, request: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts:
-    """Return the facts of a result, or the reason why there is none."""
+    """Return the values of a result for tables and filters, or the reason why there is no
+    result."""
     has_result = status == "succeeded" and job is not None
     values = dict(
         zip((*plan.paths, "warnings"), job.told if has_result and job else (), strict=False)

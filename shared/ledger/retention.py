@@ -107,8 +107,8 @@ class FinishedInput(NamedTuple):
 
 
 def finished_inputs(connection: Connection, limit: int, after: str = "") -> list[FinishedInput]:
-    """Return files with a private line, and files that were not read to their end. Only batches
-    with an id greater than `after` are searched."""
+    """Return input files of ended batches: files with a private line, and files that were not read
+    to their end. Only batches with an id greater than `after` are searched."""
     unread = and_(batches.c.in_progress_at.is_(None), batches.c.read_bytes < files.c.bytes)
     other = batches.alias()
     in_use = exists().where(other.c.input_file_id == files.c.id, other.c.status.in_(OPEN))
@@ -124,7 +124,8 @@ def finished_inputs(connection: Connection, limit: int, after: str = "") -> list
 
 
 def mark_read(connection: Connection, file: FinishedInput, *, keeps_text: bool) -> None:
-    """Record that the file was searched to its end, and if its text may be kept."""
+    """Record that the file has been searched completely. `keeps_text` says if its text may be
+    kept."""
     connection.execute(
         update(batches)
         .where(batches.c.id == file.batch_id)

@@ -86,7 +86,8 @@ class ScoreSums:
 def add_results(
     connection: Connection, rows: Sequence[Mapping[str, Any]], contract: ReportedContract | None
 ) -> None:
-    """Add new rows of `result_facts` of one metric. Rows without a result are not counted."""
+    """Add new rows of `result_facts`, all of one metric, to the hourly sums. Rows without a result
+    are not counted."""
     edges = edges_of(contract)
     by_hour: dict[tuple[Any, ...], ScoreSums] = {}
     for row in rows:
@@ -152,8 +153,8 @@ def sums_of(
 def days_of(
     connection: Connection, tenant: str, since: datetime, until: datetime
 ) -> dict[tuple[str, str], dict[datetime, ScoreSums]]:
-    """Return the results of each day by (metric, model). Versions and variants are added up. Days
-    ascend."""
+    """Return the results of each day by (metric, model), in ascending order of days. They are
+    summed over versions and variants."""
     day = func.date_trunc("day", HOURS.hour, "UTC").label("day")
     rows = connection.execute(_summed([HOURS.metric, HOURS.model, day], tenant, since, until))
     by_group: dict[tuple[str, str], dict[datetime, ScoreSums]] = {}

@@ -1,7 +1,7 @@
-"""Webhook deliveries: takes due deliveries in fair shares, records outcomes, and replays failed
-deliveries. A taken delivery is (id, attempt), like a job's claim. Every later write names its
-attempt, so a scheduler that was thought dead changes nothing. All times are those of the database.
-"""
+"""Takes due webhook deliveries in fair shares, records outcomes, and replays failed deliveries. A
+taken delivery is identified by (id, attempt), like a job's claim. Every later write checks the
+attempt, so a scheduler that was considered dead changes nothing. All times are those of the
+database."""
 
 from __future__ import annotations
 
@@ -134,8 +134,8 @@ def take(connection: Connection, share: TenantShare, *, lease: timedelta) -> lis
 
 
 def record_success(connection: Connection, together: Sequence[Delivery], status: int) -> int:
-    """Record that one request made these deliveries. Return how many of the attempts were still
-    valid."""
+    """Mark these deliveries, sent in one request, as succeeded. Return how many were marked.
+    Attempts that have been replaced by a newer one are ignored."""
     attempts = [(delivery.id, delivery.attempt) for delivery in together]
     ended = connection.execute(
         update(deliveries)
@@ -193,7 +193,8 @@ def _disable(
 
 
 def _wait(seconds: float, retry_after: timedelta | None) -> Any:
-    """Return the longer of two waits: the schedule's with jitter, or the receiver's."""
+    """Return the longer of two waits as an SQL interval: the scheduled one with jitter, or the one
+    that the receiver requested."""
     shaken = seconds * (1 - JITTER + 2 * JITTER * func.random(type_=Float))
     requested = min(retry_after or timedelta(0), LONGEST_RETRY_AFTER).total_seconds()
     return func.make_interval(0, 0, 0, 0, 0, 0, func.greatest(shaken, requested))
@@ -304,7 +305,7 @@ def page_of(
 def replay(
     connection: Connection, endpoint_id: str, tenant: str, delivery_id: str
 ) -> DeliveryRecord:
-    """Queue an ended delivery again; the whole schedule starts now. Raises UnknownEndpoint,
+    """Queue an ended delivery again, with the full schedule of attempts. Raises UnknownEndpoint,
     UnknownDelivery, NotReplayable."""
     _check_enabled(connection, endpoint_id, tenant)
     mine = (deliveries.c.endpoint_id == endpoint_id, deliveries.c.id == delivery_id)

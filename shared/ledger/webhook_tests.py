@@ -73,8 +73,8 @@ def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id:
 
 
 def _body(test_id: str, endpoint: Endpoint) -> str:
-    """Return the body of the test event. For score formats it is an example score of an unknown
-    span."""
+    """Return the body of the test event. For other tools' score formats, it is an example score
+    with a made-up trace id."""
     if endpoint.format not in FORMATS:
         return body_of(EVENT, {"id": endpoint.id, "object": "webhook_endpoint"})
     digits = test_id.removeprefix("msg_")
@@ -90,7 +90,7 @@ def _body(test_id: str, endpoint: Endpoint) -> str:
 
 
 def take(connection: Connection, most: int) -> list[Delivery]:
-    """Take at most `most` tests that no scheduler has taken."""
+    """Claim up to `most` webhook tests that no scheduler has claimed."""
     selected = (
         select(webhook_tests.c.id)
         .where(

@@ -1,10 +1,9 @@
 """A tenant's webhook endpoints, and the events to deliver to them (Standard Webhooks 1.0.0).
 
-An event creates its deliveries in the transaction that makes it true. Code that ends a job (worker,
+The transaction that causes an event also creates its deliveries. Code that ends a job (worker,
 canceller or scheduler) returns `EVENT_COLUMNS` from its update and calls `job_ended`. The body
 holds ids, status and score and is below 20 kB. Every attempt sends the same bytes under the same
-`webhook-id`. For endpoints of other formats see shared/ledger/score_pushes.py.
-"""
+`webhook-id`. For endpoints of other formats see shared/ledger/score_pushes.py."""
 
 from __future__ import annotations
 
@@ -142,12 +141,12 @@ def enqueue_event(
     data: Mapping[str, Any],
     endpoint: str | None = None,
 ) -> int:
-    """Queue this event for the tenant's endpoints that subscribe to it; return their number.
+    """Queue this event for the tenant's endpoints that subscribe to it. Return the number of these
+    endpoints.
 
     `endpoint` is the only endpoint that receives the event, if the request named one. Disabled
-    endpoints receive nothing. Call this in the transaction that makes the event true. Raises
-    ValueError if the body has 20 kB or more.
-    """
+    endpoints receive nothing. Call this in the transaction that causes the event. Raises
+    ValueError if the body has 20 kB or more."""
     body = body_of(event, data)
     listening = [
         endpoints.c.tenant == tenant,

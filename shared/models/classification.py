@@ -1,17 +1,16 @@
-"""The ports over a classification server, `source = "classify:URL"`. Judges texts and variations in
-words.
+"""Runs models behind a classification server, `source = "classify:URL"`, on texts and on variations
+of texts in words.
 
 Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested if the server has them.
 They are mapped to labels with the entry's mapping and activation, as for models in this process.
-TEI applies softmax to every head of several outputs, even multi-label ones. A server may apply an
-activation, which is detected by requesting the same text both ways. Its values are then converted
-back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Values must fit the mapping: rows
-of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too long are rejected by the
-server and never cut.
+TEI applies softmax to every head with several outputs, even multi-label ones. A server may apply an
+activation, which is detected by requesting the same text both ways. Probabilities are then
+converted back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Values must fit the
+mapping: rows of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too long are
+rejected by the server and never cut.
 
 Source: specs "models" §4.4; vLLM docs, classify; SGLang docs, classify_models;
-text-embeddings-inference `router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`.
-"""
+text-embeddings-inference `router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`."""
 
 from __future__ import annotations
 
@@ -171,8 +170,8 @@ class _ServedHead:
         self._columns = _order(self.mapping, self._names, raw.names)
 
     def logits(self, texts: Sequence[Text]) -> Floats:
-        """Return logits of shape (texts, outputs) in the mapping's order. Raises BadInput if
-        activated values fit no mapping."""
+        """Return logits of shape (texts, outputs) in the mapping's order. Raises BadInput if the
+        server's values do not fit the entry's activation."""
         values = self._query(texts, raw=True).values[:, self._columns]
         return self._to_logits(values) if self.activates else values
 
@@ -376,7 +375,7 @@ BY_NAME: Mapping[str, ClassificationProtocol] = {
 
 
 def find_protocol(connection: Connection) -> str:
-    """Return the server's kind from its own endpoints. Raises BadInput if it does not state it."""
+    """Return the kind of server that its endpoints report. Raises BadInput without a report."""
     for path in ("/info", "/models", "/v1/models"):
         try:
             answer = connection.get_at_root(path)

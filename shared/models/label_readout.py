@@ -29,7 +29,7 @@ STEEPEST = 700.0  # beyond it exp overflows; a sigmoid there is within 1e-304 of
 
 @dataclass(frozen=True)
 class LabelReadout:
-    """The label probabilities computed from a head."""
+    """Label probabilities computed from a model's outputs."""
 
     probabilities: Floats  # (N, L), in [0, 1]
     mass: Floats | None  # (N,) sum over all labels; None: not defined

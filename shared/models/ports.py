@@ -70,7 +70,7 @@ class Judge(Protocol):
         """The string that replaces a masked word in variations of a text."""
 
     def labels_of(self, example: Example) -> tuple[str, ...]:
-        """Return the labels in the order of an answer's columns."""
+        """Return the labels of the example, in the order of the columns of probabilities."""
 
     def tokens(self, examples: Sequence[Example]) -> list[Tokens]:
         """Return each example's tokens. Variations and attributions refer to them."""
@@ -87,7 +87,7 @@ class Judge(Protocol):
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
         """Return label probabilities of each example's word variations, each judged as a string. A
-        variation that cannot be judged has its reason (deviates from specs "models" §4.1)."""
+        variation that cannot be judged gets a reason (deviates from specs "models" §4.1)."""
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod

@@ -1,10 +1,10 @@
-"""Models behind the queue: every method of a port is one call to a model worker.
+"""Models in other processes: every method of a model interface is one call, through the queue, to a
+model worker.
 
 A call is a small message, and its answer is put in a reply list that expires. Both contain users'
 texts and are encrypted. A repeated call changes nothing, so a call without an answer by its
 deadline is sent again, at most twice. The model worker performs it on the models of its process
-(`handle_call`). Servers are called directly.
-"""
+(`handle_call`). Servers are called directly."""
 
 from __future__ import annotations
 

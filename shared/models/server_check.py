@@ -140,8 +140,8 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
 
 
 def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
-    """Return a chat's answer, or None without chat, and True if the server completes text. Raises
-    BadInput if it does neither."""
+    """Return a test answer from the server's chat (None without chat), and True if text completion
+    works. Raises BadInput if neither works."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         answer = server.dialect.complete_chat([{**body, "temperature": 0}])[0]
@@ -163,8 +163,8 @@ def _asked(path: str, **fields: Any) -> dict[str, Any]:
 
 
 def _max_logprobs(server: LanguageServer, path: str) -> int:
-    """Return the number of tokens listed per position. It is measured, because some servers ignore
-    the field."""
+    """Return how many tokens the server lists per position. A request measures this, because some
+    servers ignore `top_logprobs`."""
     body = _asked(path, max_tokens=4, temperature=0, logprobs=True, top_logprobs=True)
     [choice] = server.dialect.complete(path, [body])
     positions = choice.logprobs.positions if choice.logprobs else []
@@ -234,7 +234,8 @@ def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0)
 
 
 def _cells(record: ServerAbilities) -> Sequence[tuple[str, str | None]]:
-    """Return (name, value) in the order of the two columns. A value of None is not shown."""
+    """Return the (name, value) cells in reading order, two cells per printed line. Cells with value
+    None are not printed."""
     yes = {True: "yes", False: NONE, None: None}
     of_language_models = [
         ("list models", yes[record.lists_models]),

@@ -159,8 +159,8 @@ class ServerState(Generic[Found]):
             return self._known
 
     def run(self, ask: Callable[[], Answer]) -> Answer:
-        """Return the result of `ask`. After an error that shows the value to be outdated, compute
-        the value again and retry once."""
+        """Return the result of `ask`. If the server rejects something that it accepted before,
+        forget its known properties and call `ask` once more."""
         known, since = self._known, self._since
         try:
             with readable_answers(self._name):

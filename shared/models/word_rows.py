@@ -1,4 +1,5 @@
-"""Variations of a text in words, rendered as strings and judged like any text.
+"""Variations of a text made by deleting, masking or replacing words. They are strings, judged like
+any text.
 
 Models behind a server support nothing else, because they show no tokens (`ServerModel`).
 
@@ -37,7 +38,8 @@ def judged_words(
     judge: ExampleReader, asked: Sequence[WordRows], mask_text: str
 ) -> list[WordJudgements]:
     """Return label probabilities of each example's variations. Equal strings are judged once. A
-    variation with too few votes to show small differences is marked unread (`Judgement.fine`)."""
+    variation is marked as unread if it has too few sampled answers to show small differences
+    (`Judgement.fine`)."""
     rendered = [render_rows(rows, mask_text) for rows in asked]
     distinct: dict[tuple[object, ...], Example] = {}
     for examples in rendered:
@@ -131,7 +133,8 @@ class ServerModel:
 
     @property
     def mask_text(self) -> str:
-        """The mask that the entry states, because no server shows its tokenizer's mask."""
+        """The mask text of the entry in `models.toml`. Servers do not reveal their tokenizer's
+        mask."""
         return self._entry.mask_text or MASK_TEXT
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:

@@ -57,7 +57,7 @@ INT8 = frozenset({"amx_int8", "avx512_vnni", "avx_vnni"})  # and sum it in 32 bi
 
 
 def ensure_mode() -> None:
-    """Set MKL's mode for this process and its children, unless the user has set one."""
+    """Set MKL's reproducible mode for this process and its children, unless the user set it."""
     if (mode := mode_for(_cpuinfo())) is not None:
         environment_default(MODE, mode)
 
@@ -135,8 +135,8 @@ def promised(
 
 
 def tolerance(dtype: str) -> float:
-    """Return the largest possible difference between two results for one row if equal bytes are not
-    promised."""
+    """Return the largest possible difference between two results for one row, if results may differ
+    in some bytes."""
     return TOLERANCES.get(dtype, WIDEST)
 
 

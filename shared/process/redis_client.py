@@ -37,8 +37,8 @@ def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any
 
 @lru_cache(maxsize=1)
 def board_client() -> redis.Redis:
-    """Return a client that decodes answers to strings, for states that processes share. It does not
-    wait long, because no caller can."""
+    """Return a client for states that processes share. It decodes answers to strings, and has a
+    short timeout because callers cannot wait long."""
     return client(BOARD_SECONDS, patient=False, decode_responses=True)
 
 

@@ -86,8 +86,9 @@ class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
 
 @dataclass(frozen=True, slots=True)
 class JobMessage:
-    """A message that says that a job waits. `trace` links the worker's spans to the caller's trace.
-    `again` is True if the scheduler sent the message because the job seemed lost."""
+    """A message that notifies workers of a waiting job. `trace` links the worker's spans to the
+    caller's trace. `again` is True if the scheduler sent the message because the job seemed lost.
+    """
 
     metric: str
     job_id: str
@@ -130,8 +131,8 @@ def own_address() -> str:
 
 @contextmanager
 def producer(service: str) -> Iterator[Any]:
-    """Yield a producer of Celery messages to this service, or None if the default producer reaches
-    it."""
+    """Yield a Celery producer for messages to this service, or None if the service uses the Redis
+    of the default producer."""
     address = settings().redis_of(service)
     if address == own_address():
         yield None
@@ -146,7 +147,7 @@ def task_name(metric: str) -> str:
 
 
 def batch_queue_of(metric: str) -> str:
-    """Return the batch queue of a metric. It waits while the interactive queue has messages."""
+    """Return a metric's batch queue. Its messages wait while the interactive queue has messages."""
     return batch_queue(task_name(metric))
 
 
@@ -164,8 +165,8 @@ def queue_of(metric: str, *, batch: bool) -> str:
 
 
 def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) -> None:
-    """Tell the workers that this job waits. Raises Unavailable; the job is then still in the jobs
-    database."""
+    """Notify the workers that a job is queued. Raises Unavailable if the queue fails. The job is
+    then still in the jobs database."""
     send_all([JobMessage(metric, job_id, batch, again=again)])
 
 

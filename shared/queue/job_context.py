@@ -58,7 +58,7 @@ class JobContext:
         return Party(self.batch, self.tenant)
 
     def extend(self, seconds: float) -> None:
-        """Extend the deadline by the seconds spent waiting for a turn."""
+        """Extend the deadline by the seconds that the job waited for other jobs."""
         self.deadline += seconds
 
     def check(self) -> None:
@@ -75,7 +75,7 @@ _acting: ContextVar[Party | None] = ContextVar("party", default=None)
 
 @dataclass
 class _TimeLimit:
-    """The seconds left for calls without an answer."""
+    """The seconds left to wait for calls that get no answer."""
 
     left: float
 

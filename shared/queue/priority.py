@@ -56,10 +56,9 @@ class Shares(Generic[Key]):
     """Decides which waiting key is served next, so that all get fair shares (Demers, Keshav,
     Shenker 1989).
 
-    The next key is the one that would finish first if all were served at once. A key that does not
-    wait saves up no turns. A turn is expected to cost as much as the key's last one, and at most
-    one unit. `price` returns the price of one unit for a key. Twice the price gives half the share.
-    """
+    The next key is the one that would finish first if all were served at once. A key gains nothing
+    while it does not wait. The expected cost of serving a key is its last cost, at most one unit.
+    `price` returns the price of one unit for a key. Twice the price gives half the share."""
 
     def __init__(self, price: Callable[[Key], float] = lambda _: 1.0) -> None:
         self._price = price
@@ -69,7 +68,7 @@ class Shares(Generic[Key]):
         self._waiting: set[Key] = set()
 
     def waits(self, waiting: Collection[Key]) -> None:
-        """Tell which keys are waiting now."""
+        """Record which keys are waiting now."""
         for key in set(waiting) - self._waiting:
             self._add(key)
         self._waiting = set(waiting)
@@ -91,7 +90,7 @@ class Shares(Generic[Key]):
         self._now = max(self._now, min(self._clocks[other] for other in {key, *self._waiting}))
 
     def add_cost(self, key: Key, units: float) -> None:
-        """Add the units that this key has used to its clock."""
+        """Advance the clock of this key by the price of `units` of service."""
         cost = units * self._price(key)
         self._expected[key] = min(cost, self._price(key))
         self._clocks[key] = self._clocks.get(key, self._now) + cost
@@ -100,7 +99,8 @@ class Shares(Generic[Key]):
         self._clocks[key] = max(self._now, self._clocks.get(key, 0.0))
 
     def _remove(self) -> None:
-        """Forget the idle keys with the lowest clocks; they start again at the current time."""
+        """Remove the half of the idle keys that used the least service time. If such a key returns,
+        its clock starts at the current time."""
         idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
         for key in idle[: len(idle) // 2]:
             del self._clocks[key]
@@ -108,15 +108,16 @@ class Shares(Generic[Key]):
 
 
 class Turns:
-    """The order in which waiting parties (kind of queue and tenant) are served: first by kind, then
-    by tenant."""
+    """The order in which waiting parties (pairs of queue kind and tenant) get a shared resource.
+    Kinds take turns, then the tenants within a kind."""
 
     def __init__(self) -> None:
         self._lanes: Shares[bool] = Shares(lambda batch: BATCH_EVERY - 1.0 if batch else 1.0)
         self._parties: dict[bool, Shares[Party]] = {False: Shares(), True: Shares()}
 
     def waits(self, waiting: Iterable[Party]) -> list[Party]:
-        """Tell which parties are waiting now. Return them in the order of service."""
+        """Set which parties (a tenant's interactive or batch jobs) are waiting now. Return them in
+        the order of service."""
         present = list(waiting)
         self._lanes.waits({party.batch for party in present})
         for lane, parties in self._parties.items():
@@ -132,8 +133,8 @@ class Turns:
         return [party for lane in ranked for party in self._parties[lane].sort(lanes[lane])]
 
     def next(self, waiting: Iterable[Party], units: float = 1.0) -> Party | None:
-        """Choose the party to serve now, or None. `units` is the cost of its turn, or 0 if it is
-        charged afterwards."""
+        """Choose the party (tenant and kind of queue) to serve now, or None. `units` is the cost of
+        serving it, or 0 if the cost is charged afterwards."""
         ranked = self.waits(waiting)
         if not ranked:
             return None
@@ -143,19 +144,19 @@ class Turns:
         return ranked[0]
 
     def begin(self, whom: Party) -> None:
-        """Record that this party is served now, even if it did not wait."""
+        """Record that this party's work starts now, even if the party did not wait."""
         self._lanes.begin(whom.batch)
         self._parties[whom.batch].begin(whom)
 
     def add_cost(self, whom: Party, units: float) -> None:
-        """Charge a party for `units` turns. Its kind (interactive or batch) pays for at most one
-        turn, so that one long step does not delay all other batches."""
+        """Charge a party for `units` turns of computing. Its class (interactive or batch) is
+        charged for at most one turn, so that one long step does not delay all other batches."""
         self._lanes.add_cost(whom.batch, min(units, 1.0))
         self._parties[whom.batch].add_cost(whom, units)
 
     def ride(self, whom: Party) -> None:
-        """Charge a party one turn because its work ran along in another party's turn. The balance
-        between interactive and batch work stays unchanged."""
+        """Charge a party (queue kind and tenant) one turn, because its work was done in another
+        party's turn. The balance between interactive and batch work stays unchanged."""
         self._parties[whom.batch].add_cost(whom, 1.0)
 
 
@@ -219,8 +220,8 @@ class DeviceRate:
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
     def most(self, budget: int, served: Iterable[Party]) -> int:
-        """Return the largest cost of one computation for these parties. It is small if another
-        party may arrive."""
+        """Return the largest cost of one computation for the parties `served`. It is small if
+        others were active recently and may come back."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {party: when for party, when in self._seen.items() if when > oldest}
         if not self._seen.keys() - set(served):

@@ -1,4 +1,5 @@
-"""A lock for resources that only one thread can use. It goes to the party whose turn it is."""
+"""A lock for resources that only one thread can use. Waiting tenants get the lock in turn,
+interactive work first."""
 
 from __future__ import annotations
 

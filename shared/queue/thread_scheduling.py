@@ -2,10 +2,10 @@
 others.
 
 Interactive jobs run at once. A batch job, or an interactive job that has computed for long, needs
-one of few places while it computes. It needs none while it waits for a model or server. At its
-checks it lets other jobs have a turn. Places are shared by time, not by turns. A job that needs
-milliseconds between two model calls therefore does not wait behind jobs that compute for seconds.
-"""
+one of a few places (permits) while it computes. It needs none while it waits for a model or server.
+At its checks it can pass its place to another job. Jobs share the places by computing time, not by
+number of uses. A job that needs milliseconds between two model calls therefore does not wait behind
+jobs that compute for seconds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Interpreter:
     def computing(
         self, party: Party, check: Check, waited: Waited = lambda _: None
     ) -> Iterator[None]:
-        """Run the block as the computation of a job, which may have to wait for its turn."""
+        """Run the block as the computation of a job. It may first wait while other jobs compute."""
         job = _Job(party, check, waited)
         _mine.job = job
         try:
@@ -84,7 +84,8 @@ class Interpreter:
 
     @contextmanager
     def quick(self) -> Iterator[None]:
-        """Do something short in the block that a caller waits for. Long jobs let it go first."""
+        """Run a short block while a caller waits for it. Long computations pause at their next
+        check until it has ended."""
         self._count_quick(1)
         try:
             yield
@@ -107,7 +108,7 @@ class Interpreter:
         self._begin(job)  # not after an exception: the job ends
 
     def step(self) -> None:
-        """Let other jobs have a turn. Call this between two steps of a computation."""
+        """Let other jobs compute if this job's time is up. Call this between two steps."""
         job = _mine.job
         if job is None or job.is_waiting:
             return
@@ -133,7 +134,7 @@ class Interpreter:
         job.counted = True
 
     def _wait_for_short(self, job: _Job) -> None:
-        """Let quick jobs finish, for at most half of the time."""
+        """Wait for quick jobs, but for at most half of this job's time."""
         begun = time.monotonic()
         if begun > job.courteous_until and not self._quiet.is_set():
             self._quiet.wait(COURTESY_SECONDS)

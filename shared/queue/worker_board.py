@@ -78,7 +78,8 @@ class WorkerSender:
 
     @property
     def _reason(self) -> str | None:
-        """Return the reason in words. All callers may read it, so it names no model."""
+        """Return why the worker is not ready, or None. All callers may read the text, so it names
+        no model."""
         obstacles = dict(self._obstacles())
         worker = obstacles.pop("worker", None)
         if not obstacles:

@@ -1,10 +1,10 @@
-"""The words that state decisions as data: labels, keys before them, yes and no, marks.
+"""Words that state a decision in structured data: labels, the keys before them, yes and no, and
+ticked boxes.
 
 All readers of fields and lists use this vocabulary, for answers of models and for explanations in
 HateXScore. They therefore agree on keys, denials and missing answers. The patterns are pieces of
 regular expressions without capturing groups, for IGNORECASE or lower case. Labels that a metric's
-caller defines, and full sentences, have other words.
-"""
+caller defines, and full sentences, are recognised elsewhere."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The inputs and outputs of the trained reader, an encoder that answers seven questions about
-prose. A question (reading) is a word before the text and the outputs that answer it. The
-probabilities of these outputs sum to 1. Training and the service both build their texts here."""
+prose. Each question (reading) is a word before the text and a group of outputs, whose probabilities
+sum to 1. Training and the service both create their inputs with this module."""
 
 from __future__ import annotations
 

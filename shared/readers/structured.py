@@ -146,7 +146,7 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
 
 
 class _Reading(Generic[Label]):
-    """One text during reading, with the labels of its phrases."""
+    """A parser for one text, which finds verdicts by the labels of its phrases."""
 
     def __init__(self, text: str, words: Callable[[str], Label | None]) -> None:
         self.text, self.words = text, words
@@ -240,7 +240,8 @@ class _Reading(Generic[Label]):
         return set() if None in labels else {label for label in labels if label is not None}
 
     def _first_label(self, start: int, end: int) -> tuple[Label | None, int] | None:
-        """Return the label at the start of a value, or None if another label follows."""
+        """Return the label at the start of a value and its end. Return None without a label, or if
+        another label follows."""
         label = self.label(self.text[start:end])
         if label is not None:
             return label, end
@@ -254,8 +255,8 @@ class _Reading(Generic[Label]):
         return None
 
     def columns(self) -> Iterator[StructuredVerdict[Label]]:
-        """Yield the cells below a column head that is a key: `| Text | Verdict |`, or separated
-        values."""
+        """Yield the verdicts in table columns with a heading such as `Verdict`. Cells are separated
+        by bars, tabs, commas or semicolons."""
         rows = [match.span() for match in re.finditer(r"[^\n]+", self.text)]
         for mark in "|\t,;":
             cells = [self._cells(row, mark) for row in rows]
@@ -274,8 +275,8 @@ class _Reading(Generic[Label]):
         return [cell for cell in cells if self.text[slice(*cell)].strip() or mark != "|"]
 
     def options(self) -> Iterator[StructuredVerdict[Label]]:
-        """Yield the chosen options of a list. An option is chosen by its mark, its position or its
-        name."""
+        """Yield the chosen options of a list. The choice names the option's mark (such as `b`), its
+        position in the list, or its label."""
         marked: dict[str, Label] = {}
         for option in _OPTION.finditer(self.text):
             label = self.label(option["label"])

@@ -110,8 +110,8 @@ def _windows(text: str, longest: int) -> list[Span]:
 
 
 def _of_windows(rows: Sequence[Floats]) -> VerdictRead:
-    """Return the common verdict of all windows. It is unread if two windows clearly state opposite
-    sides."""
+    """Return the common verdict of all windows of a text. It has no label if two windows clearly
+    state opposite verdicts."""
     read = [_of_row(row) for row in rows]
     stated = [window for window in read if window.label]
     if len({window.label for window in stated}) > 1:

@@ -48,10 +48,9 @@ UNIT: Bounds = (0.0, 1.0)
 class BatchStatistics(Generic[BatchRequest]):
     """Counts and intervals over results, with the request's seed, resamples and level.
 
-    Each quantity has a name, which determines its random draws. Equal values get equal draws, so a
-    mean has one interval per report. `keys` holds the cluster of each value; if None, each value is
-    its own cluster.
-    """
+    Each quantity has a name, which determines its random resamples. Equal values get equal
+    resamples, so a mean has one interval per report. `keys` holds the cluster of each value; if
+    None, each value is its own cluster."""
 
     contract: ReportedContract
     rows: Sequence[Scored[Any, Any]]
@@ -144,7 +143,8 @@ class BatchStatistics(Generic[BatchRequest]):
         }
 
     def _parts(self) -> dict[str, PartSummary]:
-        """Return the summary of each part of a metric's score, or {} for the answers of models."""
+        """Return the summary of each part of a metric's score, or {} for a service that is not a
+        metric."""
         if not isinstance(self.contract, MetricContract):
             return {}
         keys, parts = self.keys(), {}
@@ -184,7 +184,8 @@ class BatchStatistics(Generic[BatchRequest]):
         return by_language
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
-        """Return the interval over the texts' mean scores, in the order of their first results."""
+        """Return a confidence sequence for the mean over texts, in the order of their first
+        results. None without scores or bounds."""
         least, most = bounds
         by_text: dict[str, list[float]] = {}
         for score, key in zip(scores, self.keys(), strict=True):
@@ -257,8 +258,8 @@ class BatchStatistics(Generic[BatchRequest]):
 
 
 def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
-    """Return the properties that must be equal before results are averaged, each with the values
-    that occur."""
+    """Return the properties of results that must be equal before averaging (variant, model, metric
+    version, null kind), each with its values."""
     origins = [row.report.provenance for row in rows]
     return {
         "variants": {origin.variant for origin in origins},
@@ -282,7 +283,7 @@ def _null_kinds(message: Message) -> Iterator[str]:
 
 
 def as_interval(estimate: IntervalEstimate) -> Interval:
-    """Return an estimate as a message, without its warnings."""
+    """Convert an estimate to the `Interval` of the API, without the warnings."""
     return Interval(
         value=estimate.value,
         low=estimate.low,
@@ -309,13 +310,12 @@ def has_null(message: type[Message]) -> bool:
 
 
 def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) -> StudyPlan:
-    """Return how many texts and draws a study needs to detect this effect, given the spread in the
-    report.
+    """Return how many texts and random explanations (draws) a study needs to detect this effect,
+    given the spread in the report.
 
-    Texts are counted instead of clustered rows. The spread is therefore that of a text's mean: the
-    standard error times the square root of the number of texts. `against_random` is true for
-    metrics that compare an explanation with random ones.
-    """
+    The plan counts texts, so it uses the spread of a text's mean: the standard error times the
+    square root of the number of texts. `against_random` is true for metrics that compare an
+    explanation with random ones."""
     warnings: list[str] = []
     scores = {"texts": report.score}
     if report.comparison is not None:  # its first number is the score

@@ -174,7 +174,7 @@ class GoldResults:
     def _table(
         self, decided: Sequence[tuple[Row, str, str]], names: dict[str, str]
     ) -> dict[str, Any]:
-        """Return F1, kappa and labels over the results with a decision."""
+        """Return macro F1, kappa, and the accuracy per label, over the results with a decision."""
         labels = sorted({label for _, *pair in decided for label in pair})
         if not decided or len(labels) > MOST_LABELS:
             if decided:

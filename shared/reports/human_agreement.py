@@ -67,7 +67,7 @@ class JudgedResults:
     given: Sequence[GivenJudgement]
 
     def agreement(self, request: Judged) -> HumanAgreement:
-        """Return all figures. Figures without enough data are null."""
+        """Return the agreement of reviewers. Values without enough data are null."""
         people = sorted({judgement.reviewer for judgement in self.given})
         warnings = () if request.random else (CHOSEN,)
         if 0 < len(self.of_result) < FEW:

@@ -1,5 +1,5 @@
-"""Agreement of scores with people's ratings: rank correlation, agreement, a threshold. Pure. A
-figure without enough ratings is null, with its reason."""
+"""Compares scores with people's ratings: rank correlation, agreement, and a score threshold. Pure
+functions. A value without enough ratings is null, with its reason."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class RatedResults:
     higher_is_better: bool = True
 
     def ratings(self) -> HumanRatings:
-        """Return all figures. Figures without enough data are null."""
+        """Return the agreement with human ratings. Values without enough data are null."""
         counts = _counts([list(row.given.values()) for row in self.rated], self.values)
         alpha = interval_alpha(np.array(self.values))
         spearman = kendall = NONE
@@ -73,7 +73,7 @@ class RatedResults:
         )
 
     def warnings(self) -> Iterator[str]:
-        """Yield the reasons why figures are null or doubtful."""
+        """Yield the reasons why values are null or uncertain."""
         if not self._ranked:
             yield "ratings: all scores or ratings are equal, or there are too few for a correlation"
         elif len(self.rated) > MOST_RANKED:
@@ -160,8 +160,8 @@ class RatedResults:
         )
 
     def _agreement(self, people: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
-        """Return the agreement of two 0/1 arrays: `people`, the majority, and `decided`, by the
-        score."""
+        """Return the agreement of the people's majority (`people`) with the decision by score
+        (`decided`). Both are 0/1 arrays."""
         cells = list(zip(people.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
         counts = classification.label_counts(cells, NO_AND_YES)
         return {
@@ -171,8 +171,9 @@ class RatedResults:
         }
 
     def _alphas(self, votes: Floats, decided: Floats) -> dict[str, Interval]:
-        """Return both alphas over all texts, including ties. `votes` has a column of people who say
-        no and one of people who say yes. `decided` is 1 if the score says yes."""
+        """Return Krippendorff's alpha of the people, and of people and score together, over all
+        texts, including ties. `votes` has the numbers of people who say no and yes. `decided` is 1
+        if the score says yes."""
         people = self._alpha("people", votes, nominal_alpha, self.keys)
         if people.of == 0:
             return {"alpha_people": NONE, "alpha_with_score": NONE}

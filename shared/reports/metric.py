@@ -1,6 +1,6 @@
 """The base class of every metric. A metric's `metric.py` derives from `Metric` and assigns its
-single instance to `SERVICE`, which the worker registers. For workers only, because it may load
-numpy."""
+single instance to `SERVICE`, which the worker registers. Only workers may import this module,
+because it may load numpy."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         raise NotImplementedError
 
     def coverage(self, request: Request) -> LanguageCoverage:
-        """Check that rules and models support the request's languages. If not, nothing is collected
+        """Check that rules and models support the request's languages. If not, no model is called
         and the report is `undefined`."""
         return LanguageCoverage()
 
@@ -117,7 +117,7 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
-        """Return the parameters that the metric sets itself, because neither the request nor the
+        """Return the parameter values that the metric chose, because neither the request nor the
         variant states them."""
         return {}
 
@@ -205,8 +205,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def parameters(self, request: Request, collected: Any) -> dict[str, Any]:
-        """Return every parameter used: from the request, the variant, or `in_force`. If the request
-        cannot be scored, those of `in_force` are left out."""
+        """Return every parameter used. Values come from the request, the variant's defaults, or the
+        metric's `in_force`. If the request cannot be scored, `in_force` is not called."""
         excluded = self.contract.not_parameters
         fields = request.model_dump(mode="json", exclude=set(excluded))
         if options_of(self.contract.request):

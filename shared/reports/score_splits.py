@@ -157,9 +157,9 @@ def _permute(
     mixed: Integers,
     random: np.random.Generator,
 ) -> Iterator[Integers]:
-    """Yield permutations of the values. All results of a text with one value keep the same value,
-    which is exchanged with other such texts. The values of a text with several values are permuted
-    among its results."""
+    """Yield permutations of the values. If all results of a text have the same value, it is
+    exchanged with that of another such text. Otherwise the values are permuted among the results of
+    the text."""
     within_texts = np.flatnonzero(np.isin(texts, mixed))
     within_texts = within_texts[np.argsort(texts[within_texts], kind="stable")]
     single = np.setdiff1d(np.arange(of_text.size), mixed)

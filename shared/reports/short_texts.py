@@ -19,10 +19,9 @@ def calibrated_fields(
     """Return `p_calibrated` and `calibration` of a `CalibratedNull`, or {} if they cannot be
     computed.
 
-    `without` holds P(hateful) after deleting each placement, the explanation's own first. `words`
-    is the length of its longest passage. `sha256` identifies the judge's weights. `language` is
-    that of the text.
-    """
+    `without` holds P(hateful) after deleting the explanation's words (first), and after
+    deleting as many words at each other position. `words` is the length of the longest passage.
+    `sha256` identifies the judge's weights. `language` is that of the text."""
     if sha256 is None:
         return {}
     measured = placement_standings(sha256, language)

@@ -1,8 +1,7 @@
-"""Compares two systems on the same texts, number by number.
+"""Compares two systems on the same texts: the score, and each component that is a number.
 
 Results are paired by `custom_id`, or else by text and explained label. The test uses both Student's
-t and sign flips of whole texts (`shared.statistics.comparison`). Pure.
-"""
+t and sign flips of whole texts (`shared.statistics.comparison`). Pure functions."""
 
 from __future__ import annotations
 
@@ -327,7 +326,8 @@ class ReportPart:
 
 
 def parts_of(report: type[Report]) -> list[ReportPart]:
-    """Return the score, and every component that is a single number."""
+    """Return the numeric parts of a report: the score, and each field of `components` with a single
+    number."""
     bounds = report.model_fields["range"].default
     parts = [ReportPart("score", bounds if isinstance(bounds, tuple) else UNBOUNDED)]
     for components in messages_in(report.model_fields["components"].annotation):

@@ -46,9 +46,9 @@ def nominal_alpha(sums: Floats) -> Floats:
 
 
 def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
-    """Return a function for `ratio` that computes Krippendorff's alpha for numbers. Disagreements
-    count by their squared distance. `values` holds the number that each value of `coincidences`
-    stands for."""
+    """Return a function for `ratio` that computes Krippendorff's alpha for numeric categories.
+    Disagreements are weighted by their squared distance. `values` holds the number of each category
+    that `coincidences` counted."""
     distances = (values[:, None] - values[None, :]) ** 2
 
     def alpha(sums: Floats) -> Floats:

@@ -37,7 +37,7 @@ class Resampling:
         return (1 - self.confidence) / 2
 
     def first_name(self, name: str, rows: Clustered) -> str:
-        """Return the name under which these rows were resampled first."""
+        """Return the name under which equal rows were resampled first, or `name` for new rows."""
         if self.names is None:
             return name
         values = np.round(rows.values, SAME_DECIMALS) + 0.0  # -0.0 is 0.0
@@ -45,9 +45,9 @@ class Resampling:
         return self.names.setdefault(held, name)
 
     def drawn(self, name: str, groups: int) -> Iterator[Integers]:
-        """Yield resamples in blocks: the numbers of clusters, drawn with replacement. Each row has
-        `groups` clusters, and all blocks together have `resamples` rows. The draws depend on
-        `name`, the quantity."""
+        """Yield resamples in blocks. A block holds the indices of clusters drawn with replacement.
+        Each row has `groups` clusters, and all blocks together have `resamples` rows. The draws
+        depend on `name`, the quantity."""
         random = generator(self.seed, "bootstrap", name, groups)
         at_once = max(1, AT_ONCE // groups)
         for start in range(0, self.resamples, at_once):
@@ -67,8 +67,9 @@ def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) 
 def macro_roots(
     name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
 ) -> Floats:
-    """Return roots as `studentised_roots` does, for the mean of several groups' means. Each group
-    (stratum) is resampled separately. `weights` has one entry per group, with mean 1."""
+    """Return roots (shifts in standard errors) like `studentised_roots`, for the mean of several
+    groups' means. Each group (stratum) is resampled separately. `weights` has one entry per group,
+    with mean 1."""
     drawn = [
         _shift_and_error(f"{name}/{number}", rows, mean, how)
         for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
@@ -105,8 +106,9 @@ def _roots(shift: Floats, error: Floats, rounding: float) -> Floats:
 
 
 def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[float, float]:
-    """Return the ends of an interval, value - t * `error`. t is the quantile 1 - `tail` of the
-    roots for the low end, and the quantile `tail` for the high end. An end may be infinite."""
+    """Return the ends of a bootstrap-t interval, value - t * `error`. t is a quantile of the
+    resamples' errors in standard errors (`roots`): 1 - `tail` for the low end, `tail` for the high
+    end. An end may be infinite."""
     least = float(np.quantile(roots, tail, method="lower"))
     most = float(np.quantile(roots, 1 - tail, method="higher"))
     return value - most * error, value - least * error

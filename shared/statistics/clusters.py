@@ -150,8 +150,8 @@ def _design_effect(rows: Clustered, sums: Floats) -> float:
 
 
 def warnings(rows: Clustered, effective: float) -> Iterator[str]:
-    """Yield warnings for few or similar rows. `effective` is the effective number of rows, see
-    `MeanSpread`."""
+    """Yield warnings about too few clusters, and about clusters of similar rows. `effective` is the
+    effective number of rows, see `MeanSpread`."""
     groups = rows.count
     if groups == 1:
         yield "one cluster has no spread"

@@ -43,7 +43,7 @@ class MeanTest:
 
     @property
     def p_value(self) -> float | None:
-        """Return the larger of the two p-values."""
+        """Return the larger of `p_t` and `p_randomization`."""
         p_values = [p for p in (self.p_t, self.p_randomization) if p is not None]
         return max(p_values, default=None)
 
@@ -92,8 +92,8 @@ def min_flip_p(clusters: int) -> float:
 
 
 def _studentised(total: Floats, weighted: Floats, sums: Floats, sizes: Floats) -> Floats:
-    """Return |t| for each sign pattern. `total` is the flipped sum, `weighted` the flipped sum
-    weighted by cluster size."""
+    """Return |t| for each pattern of sign flips of the clusters. `total` is the sum after the
+    flips, `weighted` the same sum weighted by cluster size."""
     groups, rows = sums.size, float(sizes.sum())
     mean = total / rows
     squares = np.sum(sums**2) - 2 * mean * weighted + mean**2 * np.sum(sizes**2)
@@ -138,7 +138,8 @@ def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The test of two systems on the same texts, for first - second. Undefined fields are None."""
+    """The test of two systems on the same texts. Differences are first - second. Undefined fields
+    are None."""
 
     difference: IntervalEstimate
     test: MeanTest
@@ -183,11 +184,10 @@ def omnibus_z(win_rates: Floats, draws: Sequence[int], keys: Keys = None) -> flo
     """Return (mean - 1/2) / sd of the win rates W, the statistic of a test that all explanations
     are random.
 
-    `win_rates` are mid-ranks, `draws` the number M of random draws for each, and `keys` the cluster
-    of each. Without ties M * W is uniform on 0..M, so Var W = (M + 2) / (12 M). Ties reduce the
-    variance and make the test conservative. The mean of a cluster counts as one W with the mean
-    variance of its members, which is conservative, too.
-    """
+    `win_rates` are mid-ranks, `draws` the number M of random samples behind each, and `keys`
+    the cluster of each. Without ties M * W is uniform on 0..M, so Var W = (M + 2) / (12 M).
+    Ties reduce the variance and make the test conservative. The mean of a cluster counts as one
+    W with the mean variance of its members, which is conservative, too."""
     if win_rates.size == 0:
         return None
     variances = np.array([chance_sd(count) ** 2 for count in draws])

@@ -1,4 +1,5 @@
-"""Random draws of placements (other possible passages of an explanation), without replacement."""
+"""Random samples, without replacement, of the other passages of a text that an explanation could
+have marked."""
 
 from __future__ import annotations
 
@@ -22,9 +23,10 @@ BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
-    """Yield all placements once, in uniform random order. A longer draw begins with the same
-    placements as a shorter one. If there are at most `first` placements besides the observed one,
-    they are yielded by rank. If there are too many to rank, the iterator does not end."""
+    """Yield each placement (set of a text's units) once, in uniform random order. A longer draw
+    begins with the same placements as a shorter one. If there are at most `first` placements
+    besides the observed one, they are yielded by rank. If there are too many to rank, the iterator
+    does not end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -79,9 +81,9 @@ Choice = Callable[[Sequence[int]], Places]  # a ranking → its subset, ascendin
 
 
 class Rankings:
-    """Random rankings of a text's units. The random subset of a given size is the first units of a
-    ranking. All sizes use the same rankings, so all budgets of an explanation are compared with the
-    same random explanations."""
+    """Random rankings of a text's units (tokens or words). A random subset of size k is the first k
+    units of a ranking. All sizes use the same rankings, so that all budgets of an explanation are
+    compared with the same random explanations."""
 
     def __init__(self, random: np.random.Generator, units: int) -> None:
         self._random = random
@@ -105,7 +107,8 @@ class Rankings:
 
 
 def first_units(size: int) -> Choice:
-    """Return a function that chooses the `size` units ranked highest."""
+    """Return a function that chooses the first `size` units (tokens or words) of a ranking, in text
+    order."""
     return lambda ranking: tuple(sorted(ranking[:size]))
 
 
@@ -125,7 +128,7 @@ def first_of_strata(labels: Sequence[str], sizes: Mapping[str, int]) -> Choice:
 
 
 def _once(placed: Iterable[Places], seen: set[Places]) -> Iterator[Places]:
-    """Yield each placement once, without those already in `seen`."""
+    """Yield each placement (set of positions) once, without those already in `seen`."""
     for places in placed:
         if places not in seen:
             seen.add(places)

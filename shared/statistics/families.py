@@ -86,11 +86,10 @@ def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
 def local_false_discovery(reached: Sequence[int], draws: Sequence[int]) -> Floats:
     """Return the probability that each explanation is random, [0, 1].
 
-    `reached` counts the draws that score at least as high as each explanation, and `draws` counts
-    all its draws. The batch is modelled as a mixture of random explanations, whose beat rate is
-    uniform, and of stronger ones, whose beat rate is Beta(a, 1). Early stopping of draws has no
-    effect.
-    """
+    `draws` has the number of random explanations with which each explanation was compared.
+    `reached` counts those that score at least as high. The batch is modelled as a mixture of
+    random explanations, whose win rate is uniform, and of stronger ones, whose win rate is
+    Beta(a, 1). It does not matter if the comparison stopped early."""
     lost = np.asarray(reached, dtype=np.float64)[:, None]
     beaten = np.asarray(draws, dtype=np.float64)[:, None] - lost
     strengths = np.array(STRENGTHS)

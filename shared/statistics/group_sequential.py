@@ -34,10 +34,10 @@ Outcome = tuple[int, int]  # draws made, and how many of them reach the observed
 
 @dataclass(frozen=True)
 class GroupSequential:
-    """The stopping rule. `looks` holds ascending numbers of draws; the last look ends the test. The
-    test stops with "no" if `no_from` or more draws reach the score, and with "yes" if at most
-    `yes_up_to` do. `no_from` has a value for each look except the last, `yes_up_to` for each look.
-    """
+    """The stopping rule of a test with random samples. `looks` holds ascending sample counts; the
+    last look ends the test. The test stops with "no" if at least `no_from` samples reach the
+    observed score. It stops with "yes" if at most `yes_up_to` do. `no_from` has a value for each
+    look except the last, `yes_up_to` for each look."""
 
     looks: tuple[int, ...]
     no_from: tuple[int, ...]
@@ -66,11 +66,12 @@ class GroupSequential:
 
     @property
     def size(self) -> float:
-        """Return the exact probability of "yes" for a random score."""
+        """Return the exact probability that a random score passes the test (outcome "yes")."""
         return self.yes_rate(None)
 
     def yes_rate(self, beat_rate: float | None) -> float:
-        """Return the probability of "yes". `beat_rate` is explained in `outcomes`."""
+        """Return the probability that the test ends with "yes". `beat_rate` is explained in
+        `outcomes`."""
         outcomes = self.outcomes(beat_rate)
         return sum(mass for outcome, mass in outcomes.items() if self._is_yes(outcome))
 
@@ -154,8 +155,9 @@ class GroupSequential:
 
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
-    """Return the rule with `LOOKS` for at most `most` draws or placements, up to 199. The last look
-    says "yes" as often as `LEVEL` allows."""
+    """Return the sequential test for at most `most` comparisons with random passages, up to
+    199. The test may stop at each of `LOOKS` counts. At the last one it rejects as often as
+    `LEVEL` allows."""
     indices = [index for index, look in enumerate(LOOKS) if look < most]
     looks = (*(LOOKS[index] for index in indices), most)
     no_from = tuple(NO_FROM[index] for index in indices)
@@ -171,6 +173,6 @@ def looks_up_to(most: int) -> GroupSequential:
 
 
 def one_look(draws: int) -> GroupSequential:
-    """Return the test that looks only once, after all draws: p = (1 + draws that reach the score) /
-    (1 + draws)."""
+    """Return the test without early stopping. After all draws, p = (1 + draws that reach the score)
+    / (1 + draws)."""
     return GroupSequential((draws,), (), (int(LEVEL * (draws + 1) + ROUNDING) - 1,))

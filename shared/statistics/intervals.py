@@ -235,7 +235,8 @@ def statistic(
 
 
 def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
-    """Return the rows sorted by cluster, the cluster of each, and the estimate without its ends."""
+    """Return the rows sorted by cluster, the cluster of each row, and the estimate without the
+    bounds of its interval."""
     order, codes = in_order(finite(rows), keys)
     ordered = rows[order]
     value = of(ordered) if len(rows) else math.nan
@@ -306,8 +307,8 @@ def detectable(error: float, groups: float, confidence: float) -> float | None:
 
 
 def _within(distance: float | None, bounds: Bounds) -> float | None:
-    """Return the distance, or None if it is wider than the quantity's range, since no test can find
-    it."""
+    """Return the distance, or None if it exceeds the range of the quantity and cannot be
+    detected."""
     least, most = bounds
     if distance is None or least is None or most is None:
         return distance
@@ -327,7 +328,7 @@ def defined_rows(
 
 
 def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
-    """Return the mean and its spread, without interval ends."""
+    """Return the mean and its standard error, without an interval."""
     summary = spread(rows)
     if summary is None:
         return IntervalEstimate(None, left_out=left_out)
@@ -343,7 +344,8 @@ def _described(rows: Clustered, left_out: int) -> IntervalEstimate:
 
 
 def _counted(value: float | None, rows: int, groups: int) -> IntervalEstimate:
-    """Return an estimate that is not a mean. Its effective size is the number of clusters."""
+    """Return an estimate, without an interval, of a quantity that is not a mean. Its effective size
+    is the number of clusters."""
     warnings = []
     if groups == 1:
         warnings.append("one cluster has no spread")
@@ -382,8 +384,8 @@ def _cut(low: float, high: float, bounds: Bounds) -> tuple[float | None, float |
 def _ends_of_equal(
     value: float, groups: float, bounds: Bounds, tail: float
 ) -> tuple[float | None, float | None]:
-    """Return the most distant plausible ends if all clusters have the same value, as for a share of
-    0 or 1."""
+    """Return the ends of an interval when all clusters have the same value, as for a share of 0 or
+    1. An end without a bound is None."""
     least, most = bounds
     share = float(tail ** (1 / groups))
     low = None if least is None else value - (1 - share) * (value - least)

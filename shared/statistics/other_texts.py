@@ -1,12 +1,12 @@
-"""A rank test for a text with few other placements, calibrated on random passages of other texts.
+"""A rank test for a short text, calibrated on random passages of other texts.
 
-With fewer than 19 other placements no exact p-value is at most .05. But other texts with about as
-many placements are comparable. The test measures how far the explanation stands out among its
-placements, in standard deviations. It compares this with random passages of those other texts.
-Single words are compared with single words, because longer passages overlap and none stands out as
-far. Such a p-value is uniform on average over texts, if texts are exchangeable. For one text the
-size of the test may be larger or smaller. Pure functions.
-"""
+A placement is a passage of as many words at one position in the text. With fewer than 19 other
+placements no exact p-value is at most .05. But other texts with about as many placements are
+comparable. The test measures how far the explanation stands out among its placements, in standard
+deviations. It compares this with random passages of those other texts. Single words are compared
+with single words, because longer passages overlap and none stands out as far. Such a p-value is
+uniform on average over texts, if texts are exchangeable. For one text the size of the test may be
+larger or smaller. Pure functions."""
 
 from __future__ import annotations
 
@@ -25,22 +25,23 @@ STRATA = ((4, 7), (8, 11), (12, 14), (15, 18))  # numbers of other placements th
 
 
 def standings(values: Floats) -> Floats:
-    """Return how far each value stands out among all: (x - mean) / (sd + 0.1). `values` holds one
-    number per placement, including the observed one; higher is better."""
+    """Return how much each value differs from all: (x - mean) / (sd + 0.1). `values` holds one
+    number per position of the explanation, including the observed one. Higher is better."""
     return np.asarray((values - np.mean(values)) / (np.std(values) + SOFTENING), dtype=np.float64)
 
 
 def removal_standings(without: Floats) -> Floats:
-    """Return how far each placement stands out by how much its removal lowers the log odds.
-    `without` holds the probability without each placement, [0, 1]."""
+    """Return how far each position of a passage stands out by how much its removal lowers the log
+    odds. `without` holds the probability in [0, 1] without the words at each position."""
     p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
     return standings(-np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True)
 class OtherText:
-    """Another text for comparison, with all placements of one passage in it. `words` is the length
-    of its longest part. `standings` has one value per placement."""
+    """Another text for comparison, with one passage moved to all its possible positions.
+    `words` is the length of the text's longest part. `standings` says how far each position
+    stands out."""
 
     words: int
     standings: Floats
@@ -49,9 +50,9 @@ class OtherText:
 @dataclass(frozen=True)
 class CalibratedP:
     """The p-value of one explanation, calibrated on other texts. `p_value` is the share of random
-    passages of these texts that stand out as far, counting the explanation too. `p_anti` is that of
-    the opposite test. `texts` is the number of other texts with `least` to `most` other placements.
-    """
+    passages of these texts with at least as large an effect (in standard deviations), counting the
+    explanation too. `p_anti` is the p-value of the opposite test. `texts` is the number of other
+    texts, whose passages have `least` to `most` other positions."""
 
     p_value: float
     p_anti: float
@@ -64,8 +65,8 @@ def calibrated_p(
     standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
     """Return the p-value of one explanation, or None if there is no comparable text. `standing` is
-    how far it stands out (`standings`). `placements` counts its other placements. `words` is the
-    length of its longest passage."""
+    how many standard deviations it stands out (`standings`). `placements` counts the other
+    positions that its passages could have. `words` is the length of its longest passage."""
     stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None

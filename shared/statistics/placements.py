@@ -1,10 +1,9 @@
-"""Other possible placements of an explanation: sets of units, counted and ranked exactly.
+"""The sets of a text's units (tokens or words) that an explanation could have marked instead.
 
-A `Placements` knows their number and the placement at each rank, so uniform ranks give uniform
-placements. Units (tokens, words) are numbered from 0. A placement is the ascending list of its unit
+A `Placements` object counts these sets exactly and returns the set at each rank. Uniform random
+ranks give uniform random sets. Units are numbered from 0, and a set is an ascending list of unit
 numbers. Ranks use the combinatorial number system: Knuth, The Art of Computer Programming 4A,
-7.2.1.3.
-"""
+7.2.1.3."""
 
 from __future__ import annotations
 
@@ -29,11 +28,12 @@ class Placements(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """Return the number of placements including the observed one, >= 1."""
+        """Return the number of possible positions of the explanation's units, including the
+        observed ones, >= 1."""
 
     @abstractmethod
     def at(self, rank: int) -> Places:
-        """Return the placement at this rank, 0 <= rank < count."""
+        """Return the placement (a set of unit numbers) at this rank, 0 <= rank < count."""
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Words(Placements):
         return {}
 
     def _count_combinations(self, group: int, words: int, tokens: int) -> int:
-        """Count the choices among the words of this and all later groups."""
+        """Count the sets of `words` words with `tokens` tokens in this and later groups."""
         if group == len(self._groups):
             return int(words == 0 and tokens == 0)
         key = (group, words, tokens)
@@ -152,8 +152,8 @@ class Runs(Placements):
         return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
-        """Return the units of a placement. `gaps` holds the number of free units before each run,
-        and must ascend."""
+        """Return the positions of all units in the runs. `gaps` holds the number of free units
+        before each run, and must ascend."""
         before = [0, *accumulate(lengths)]
         starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
@@ -161,8 +161,8 @@ class Runs(Placements):
 
 @dataclass(frozen=True)
 class RunsWithGaps(Placements):
-    """All arrangements of runs with these lengths and these inner gaps, each in any order, at any
-    position. `gaps` holds the free units between neighbouring runs, each >= 1."""
+    """All arrangements of runs (consecutive units) with these lengths and gaps, each in any order,
+    at any position. `gaps` holds the numbers of free units between neighbouring runs, each >= 1."""
 
     units: int
     lengths: tuple[int, ...]
@@ -196,8 +196,8 @@ class RunsWithGaps(Placements):
 
 @dataclass(frozen=True)
 class Product(Placements):
-    """Combinations of one placement in each of several parts of a text. `members` holds the units
-    of each part."""
+    """Combinations of one placement (set of units) in each of several parts of a text.
+    `members` holds the units of each part."""
 
     parts: tuple[Placements, ...]
     members: tuple[Places, ...]

@@ -14,9 +14,10 @@ FAR = 4.0  # noncentrality above which the other tail is under 1e-5, and SciPy's
 def draws_needed(
     beat_rate: float, power: float = 0.8, alpha: float = 0.05, *, sides: int = 2
 ) -> int | None:
-    """Return the fewest draws, up to `MOST_DRAWS`, with which a test reaches its power. `beat_rate`
-    is the probability that the explanation beats a random one, [0, 1], without ties. If it is at
-    most 1 - `alpha` / `sides`, or if more draws would be needed, the result is None."""
+    """Return the fewest random explanations (draws), up to `MOST_DRAWS`, with which a test reaches
+    its power. `beat_rate` is the probability that the explanation scores higher than a random one,
+    [0, 1], without ties. If it is at most 1 - `alpha` / `sides`, or if more draws would be needed,
+    the result is None."""
     tail = alpha / sides
     if beat_rate <= 1 - tail:
         return None

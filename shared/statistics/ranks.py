@@ -46,8 +46,8 @@ def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
     """Return the one-sided p-value, (0, 1]: (1 + null scores >= observed) / (1 + null scores). Ties
-    count against the observed score. The p-value is exact if the null holds all other placements.
-    """
+    count against the observed score. The p-value is exact if `null` has the score of every other
+    possible position."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -73,7 +73,7 @@ def two_sided(above: float | None, below: float | None) -> float | None:
 
 
 def attainable_p(draws: int, *, sides: int = 1) -> float:
-    """Return the smallest p-value that this many draws can give, (0, 1]. `sides` is 1 or 2."""
+    """Return the smallest p-value, (0, 1], for `draws` random samples. `sides` is 1 or 2."""
     return min(1.0, sides / (draws + 1))
 
 

@@ -1,6 +1,6 @@
-"""Random generators keyed by content, so that neither a batch nor the order of its lines changes a
-draw. Both generators are counter-based (Philox), with a key from the SHA-256 of the seed and the
-content."""
+"""Random generators keyed by content, so that random draws for a line depend neither on the batch
+nor on the order of its lines. Both generators are counter-based (Philox), with a key from the
+SHA-256 of the seed and the content."""
 
 from __future__ import annotations
 

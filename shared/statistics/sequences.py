@@ -27,8 +27,8 @@ class ConfidenceSequence:
 def confidence_sequence(
     values: Sequence[float] | Floats, alpha: float = 0.05
 ) -> ConfidenceSequence:
-    """Return the sequence for the mean of values in [0, 1], one per cluster, in order of arrival.
-    Raises ValueError for values outside this range."""
+    """Return the confidence sequence for the mean of values in [0, 1], one per cluster, in order of
+    arrival. Raises ValueError for values outside this range."""
     x = finite(values)
     if x.size and not (x.min() >= 0 and x.max() <= 1):
         raise ValueError("the values of a confidence sequence must be in [0, 1]")

@@ -17,8 +17,8 @@ FOUND_FROM = 0.5  # intersection over union
 
 
 def merged(spans: Sequence[Span]) -> list[Span]:
-    """Return the same characters as disjoint spans, in order, without empty spans. Spans that only
-    touch stay separate, because they may be two marks."""
+    """Merge overlapping spans and drop empty ones. Return the spans in order. Spans that only touch
+    stay separate, because they may be two separate passages."""
     result: list[Span] = []
     for start, end in sorted(span for span in spans if span[0] < span[1]):
         if result and start < result[-1][1]:

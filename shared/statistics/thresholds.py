@@ -37,9 +37,10 @@ class ThresholdEstimate:
 
 
 def best_threshold(scores: Floats, labels: Floats) -> float:
-    """Return the best threshold: midway between two scores, the lowest score, or above all scores.
-    `labels` are 0 or 1. Among equally good thresholds the middle one is returned, or the lower of
-    two in the middle. NaN if all labels are equal."""
+    """Return the threshold with the highest sensitivity plus specificity. It is midway between two
+    scores, the lowest score, or above all scores. `labels` are 0 or 1. Among equally good
+    thresholds the middle one is returned, or the lower of two in the middle. Return NaN if all
+    labels are equal."""
     values, indices = np.unique(scores, return_inverse=True)
     yes = np.bincount(indices, weights=labels, minlength=values.size)
     no = np.bincount(indices, weights=1 - labels, minlength=values.size)
@@ -84,8 +85,8 @@ def _obstacle(rows: Floats, codes: Integers) -> str | None:
 
 
 def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resampling) -> Floats:
-    """Return the decision for each row by the threshold of the other folds. Clusters with a yes and
-    clusters without are assigned to folds separately, so that every fold has both."""
+    """Return 1 for each row whose score reaches the other folds' threshold, else 0. Clusters with
+    and without a positive row are assigned separately, so that every fold has both."""
     random = generator(how.seed, "folds", name, groups)
     with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0
     folds = np.empty(groups, dtype=np.int64)

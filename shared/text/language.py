@@ -401,7 +401,7 @@ def _share_of_hindi(words: Sequence[str]) -> float | None:
 
 def _by_model(text: str, script: str, least: float | None) -> LanguageFound:
     """Return the most likely language of this script. Varieties of a language are counted together.
-    The language is undecided below the confidence `least`. With None no confidence is enough."""
+    The language is undecided if the confidence is below `least`, or if `least` is None."""
     if not text:
         return LanguageFound(code=UNDECIDED, confidence=0.0, by="undecided")
     probabilities: Counter[str] = Counter()

@@ -1,9 +1,8 @@
-"""Converts a text to one form for every reader, with a map from its offsets to the original.
+"""Normalises texts before they are parsed, and maps offsets back to the original.
 
 Wrapped lines are joined. HTML, JSON escapes and Markdown are removed. Unicode is NFKC. Placeholders
-and ellipses have one spelling. Lines with a structure stay lines: headings, list items, `key:
-value`, table rows, block quotes.
-"""
+and ellipses get one spelling. Structured lines are not joined: headings, list items, `key: value`,
+table rows, block quotes."""
 
 from __future__ import annotations
 
@@ -355,7 +354,8 @@ _OUTER = re.compile(r"\A\n+|\n+\Z")
 
 
 def _blank(match: re.Match[str]) -> str:
-    """Return one blank, or a tab for a tab between cells."""
+    """Return a tab if the white space contains one, else a blank. At the edge of a line, return
+    ""."""
     blanks = match.group()
     at_edge = match.start() == 0 or match.end() == len(match.string)
     if at_edge or "\n" in (match.string[match.start() - 1], match.string[match.end()]):

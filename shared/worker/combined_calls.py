@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 
 @dataclass(eq=False)
 class _Caller(Generic[Item, Answer]):
-    """A thread that waits for its answer, or for its turn to call for all waiting threads."""
+    """A thread that waits for its answer, or until it may make the call for all waiting threads."""
 
     item: Item
     turn: threading.Event = field(default_factory=threading.Event)
@@ -73,8 +73,8 @@ class CombinedCalls(Generic[Item, Answer]):
         return mine.answer  # type: ignore[return-value]  # it is over
 
     def _lead(self) -> None:
-        """Call for the threads that have waited longest, including this one. Then let the next
-        thread do so."""
+        """Make one call on behalf of the threads that have waited longest, including this one. Then
+        let the next thread do so."""
         with self._lock:
             callers = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
         try:
@@ -110,8 +110,8 @@ def claims(metric: str, batch: bool) -> CombinedCalls[WantedClaim, Claim | None]
 
 
 def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
-    """Return one claim per message. A message with None must claim alone, because no job waits or
-    its job was tried before."""
+    """Return a claim for each message, or None for a message whose job must be claimed alone. None
+    means that no job waits, or that the job was tried before."""
     with single_statements(ledger()) as connection:
         named = [one.job_id for one in wanted]
         found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)

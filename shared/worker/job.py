@@ -82,7 +82,7 @@ patiently = retry(
 
 @dataclass(frozen=True)
 class MessageDelivery:
-    """How a message arrived: its kind of queue, and if the scheduler sent it again."""
+    """A message's kind of queue, and True in `again` if the scheduler sent it again."""
 
     batch: bool = False
     again: bool = False
@@ -173,8 +173,8 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """Take a job for the block, and yield the claim, or None if no job may be taken. If the only
-    waiting jobs are of tenants with a full share, the message is sent again."""
+    """Claim a job while the block runs. Yield the claim, or None if no job may be claimed. If all
+    waiting jobs belong to tenants that have used their share, the message is sent again."""
     of_tenants = shares(queue.batch)
     claim = _claim(of_tenants, job_id, ClaimOrder(queue, again))
     try:
@@ -199,7 +199,8 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
 
 
 def run_first(batch: bool) -> AbstractContextManager[None]:
-    """Run a short step of an interactive job before long computations."""
+    """Return a context manager in which an interactive job runs before long computations. For batch
+    jobs it does nothing."""
     return nullcontext() if batch else interpreter.quick()
 
 
@@ -214,8 +215,8 @@ def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
 def _next_claim(
     of_tenants: TenantShares, job_id: str, turn: ClaimOrder
 ) -> tuple[Claim | None, bool]:
-    """Return a claim, or None. The second value is True if jobs wait, but only those of tenants
-    with a full share."""
+    """Return a claim, or None. The second value is True if jobs wait but their tenants have used
+    their full share."""
     waits = False
 
     @patiently
@@ -296,7 +297,8 @@ class Failure:
 
 @dataclass(frozen=True)
 class Abandoned:
-    """The result is no longer needed: the job has another end or another worker."""
+    """The result is no longer needed, because the job has already ended or another worker runs
+    it."""
 
     status: Literal["abandoned"] = "abandoned"
 
@@ -324,7 +326,7 @@ End = Success | Failure | Retry | Wait | Abandoned
 
 
 def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
-    """Score the claimed job and return how it ended. Raises no ordinary exception."""
+    """Score the claimed job and return how it ended. An exception becomes an end of the job."""
     try:
         check_readable(claim.request)
         # The request was validated before it was stored. Validating again builds its nested
@@ -355,8 +357,8 @@ def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Cl
 
 
 def _unread(claim: Claim, error: Unavailable | ValidationError) -> Failure | Retry:
-    """Return the end of a request that this process cannot decrypt, or that another version
-    accepted."""
+    """Return the outcome of a job whose request this process cannot decrypt (retry or fail), or
+    whose request is no longer valid (fail)."""
     if isinstance(error, Unavailable):
         return _retry_or_fail(claim, error)
     return Failure(validation_problem(error, claim.request))
@@ -380,7 +382,6 @@ def with_text_key(report: Message, contract: ServiceContract, request: JobReques
 
 
 def _to_record(report: Message, request: JobRequest) -> dict[str, Any]:
-    """Return the report as it is written into the ledger."""
     if request.do_not_store_text:
         return without_text(report, request)
     return report.model_dump(mode="json")

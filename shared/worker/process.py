@@ -49,13 +49,13 @@ class Health:
             self._obstacles[name] = reason
 
     def clear(self, name: str) -> None:
-        """Remove the reason of this name."""
+        """Remove the obstacle with this name."""
         with self._lock:
             self._obstacles.pop(name, None)
 
     @property
     def obstacles(self) -> dict[str, str]:
-        """Return a copy of the reasons, by name."""
+        """Return a copy of the reasons why this worker is not ready, by name."""
         with self._lock:
             return dict(self._obstacles)
 

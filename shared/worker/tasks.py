@@ -122,7 +122,8 @@ def _summary(
     left_out: Counter[str],
     request: BatchReportRequest,
 ) -> BatchReport:
-    """Return the service's summary of its distinct results, with the fields of every report."""
+    """Return the service's summary of its distinct results, with the fields that all batch reports
+    have."""
     own, duplicates = drop_duplicates(rows)
     over = BatchStatistics(service.contract, own, request)
     made = service.summarize(own, over)
@@ -145,7 +146,7 @@ def _summary(
 def _planned(
     made: BatchReport, request: BatchReportRequest, contract: ReportedContract
 ) -> BatchReport:
-    """Add the planned study, if the request has one."""
+    """Add the planned size of a study, if the request has a plan."""
     if request.plan is None:
         return made
     metric = isinstance(contract, MetricContract)
@@ -164,7 +165,8 @@ class OtherSystem:
 def _others(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest
 ) -> tuple[OtherSystem, list[OtherSystem]]:
-    """Return the results of `against`, and of each system in `further`."""
+    """Return the results of the other systems: those of `against`, and of each entry of
+    `further`."""
     found = []
     named = [] if request.against is None else [("/against", request.against)]
     named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
@@ -184,8 +186,8 @@ def _compared(
     against: OtherSystem,
     systems: Sequence[OtherSystem],
 ) -> dict[str, Any]:
-    """Compare each system (first) with `against` (second). `systems` holds the report's results,
-    then `further`."""
+    """Compare each system with `against`, as system minus `against`. `systems` holds the report's
+    own results, then those of `further`."""
     if request.against is None:
         return {}
     found = []

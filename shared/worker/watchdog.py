@@ -42,7 +42,8 @@ logger = telemetry.logger(__name__)
 
 
 class Interrupted(BaseException):
-    """An exception that is raised in a thread whose job is past its deadline and never checks."""
+    """An exception for the thread of a job that is past its deadline and does not call
+    `check`."""
 
 
 @dataclass(eq=False)
@@ -163,13 +164,13 @@ class Watchdog:
 
 
 class _Withdrawn(BaseException):
-    """An exception that replaces an interrupt that has not arrived yet."""
+    """An exception that replaces a pending interrupt, so that the interrupt has no effect."""
 
 
 def _cancel() -> None:
-    """Clear the pending exception of this thread. Replacing a pending exception by none is not
-    enough in CPython. The interpreter would look for it at every call, and a profiler would hang.
-    """
+    """Clear an exception that is pending in this thread: raise another one in its place, and catch
+    that. In CPython, setting the exception to NULL leaves a request that slows every call and hangs
+    a profiler."""
     try:
         _raise_in(threading.get_ident(), _Withdrawn)
         for _ in range(1_000):  # it arrives where a loop turns

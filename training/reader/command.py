@@ -9,7 +9,7 @@ USAGE = "usage: touchstone reader {train,gate} [--help]"
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Run one of the two commands; 2 if it is neither. Torch is imported only then."""
+    """Run `train` or `gate`; return 2 for another command. Imports Torch only when needed."""
     command = arguments[0] if arguments else ""
     if command == "train":
         from training.reader import train

@@ -32,10 +32,8 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TokenizedRow:
-    """ids: of its tokens; right: its columns; outputs: the columns of its reading.
-
-    several: more than one label can be right.
-    """
+    """A tokenized text. `right` has the columns of correct labels, `outputs` those of its question.
+    `several` is True if more than one label can be right."""
 
     ids: Sequence[int]
     right: Sequence[int]
@@ -78,7 +76,7 @@ def fit(
 
 
 def _loss(logits: torch.Tensor, batch: Sequence[TokenizedRow]) -> torch.Tensor:
-    """Return the mean over the rows."""
+    """Return the mean loss over the rows."""
     losses = []
     for row_logits, row in zip(logits, batch, strict=True):
         own = row_logits[row.outputs.start : row.outputs.stop]

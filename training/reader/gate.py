@@ -35,7 +35,7 @@ UNREAD = "unread"
 
 @dataclass(frozen=True)
 class Read:
-    """A test row with the outputs of the reader and of the rules (None: they read no such text)."""
+    """A test row with labels by the reader and by the former rules (None: unsupported text)."""
 
     row: ReaderRow
     found: frozenset[str]
@@ -60,7 +60,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def read_tests(files: Iterable[Path]) -> Iterator[Read]:
-    """Yield every row of the test authors as the service reads it."""
+    """Yield every row of the test files with the labels that the service's reader returns for
+    it."""
     before = json.loads((TESTS / "rules.json").read_text("utf-8"))
     rows = [row for file in files for row in read_rows(file)]
     by_reading: dict[Reading, list[ReaderRow]] = defaultdict(list)
@@ -112,7 +113,8 @@ SIDES = frozenset({"hateful", "non-hateful"})
 
 
 def _verdict(read: list[Read], get: Get) -> str:
-    """Format correct and inverted among rows with a verdict, false verdicts among others."""
+    """Format the shares of correct and inverted verdicts, and of false verdicts where none is
+    stated."""
     stated = [one for one in read if one.right <= SIDES]
     right = sum(get(one) == one.right for one in stated)
     inverted = sum(get(one) <= SIDES and get(one) != one.right for one in stated)
@@ -126,7 +128,8 @@ def _accuracy(read: list[Read], get: Get) -> str:
 
 
 def _attacked(read: list[Read], get: Get) -> str:
-    """Return whether the group is attacked: `defended` and `mentioned` are no attack."""
+    """Return accuracy and false positives for attacked groups. `defended` and `mentioned` are no
+    attack."""
     said = [({"attacked"} <= get(one), {"attacked"} <= one.right) for one in read]
     false = sum(found and not true for found, true in said)
     quiet = sum(not true for _, true in said)

@@ -1,8 +1,7 @@
-"""The labelled texts that the reader learns from, one form for all readings.
+"""The labelled texts that train the reader (a text classifier), in one common format.
 
 Each file of `training/reader/data` has one author; the sentences of the project's tests count as
-one author. Texts of `training/reader/test` are never included.
-"""
+one author. Texts of `training/reader/test` are never included."""
 
 from __future__ import annotations
 
@@ -27,7 +26,7 @@ MENTION = re.compile(r"\{([+-])([^{}]+)\}")
 
 @dataclass(frozen=True)
 class ReaderRow:
-    """A text in the reader's form, and the correct labels."""
+    """A text in the input format of the reader model, with the correct labels."""
 
     asked: str
     reading: Reading
@@ -39,14 +38,15 @@ class ReaderRow:
 
 
 def training_rows(further: Sequence[Path] = ()) -> list[ReaderRow]:
-    """Return all rows for training by file, equal ones once. `further`: your files."""
+    """Return all training rows in the order of their files, without duplicates. `further` adds
+    files to the built-in ones."""
     files = sorted(file for file in DATA.glob("*.jsonl") if not file.name.startswith("tests_"))
     rows = [row for file in (*files, *further) for row in read_rows(file)]
     return list({(row.asked, row.labels): row for row in (*rows, *_old_rows())}.values())
 
 
 def read_rows(file: Path) -> Iterator[ReaderRow]:
-    """Yield the rows of one author."""
+    """Yield the labelled rows of one author's JSON Lines file."""
     for one in json_lines(file):
         language, style = one["language"], one.get("style", "")
         yield ReaderRow(*_asked(one), file.stem, language, style, one["text"])
@@ -72,7 +72,8 @@ def _asked(one: dict[str, Any]) -> tuple[str, Reading, tuple[str, ...]]:
 
 
 def as_asked(text: str, vocabulary: Vocabulary | None = None) -> str:
-    """Return a normalised text in the form of the reading `verdict`; vocabulary: `default`."""
+    """Return a normalised text as the reader's input for `verdict`. `vocabulary` is `default` if
+    None."""
     words = vocabulary or built_in("default")
     return VerdictText(text, words.marks(text)).part(0, len(text))
 

@@ -1,11 +1,11 @@
-"""Train the reader on the texts of this folder, and write its adapter.
+"""Trains the reader on the texts of this folder, and writes its adapter.
 
 touchstone reader train [--data FILE ...] [--out FOLDER] [--from FOLDER] [--device cuda]
 
-`--data` adds your own texts to those of `data/`. With `--from` training continues from an adapter:
-in one pass that reads the texts of `--data` three times, those of `data/` once, and a third of the
-sentences of the project's tests. `touchstone reader gate` then measures it.
-"""
+`--data` adds your own texts to those of `data/`. With `--from`, training continues from an
+adapter. One pass then reads the texts of `--data` three times, those of `data/` once, and a
+third of the sentences of the project's tests. `touchstone reader gate` measures the new
+adapter."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _continued(rows: Sequence[ReaderRow], new: set[str]) -> list[ReaderRow]:
-    """Return the rows of the continuing pass. new: the authors of `--data`."""
+    """Return the rows for continued training. Rows whose author is in `new` are repeated."""
     old = [row for row in rows if row.author == OLD]
     others = [row for row in rows if row.author != OLD]
     repeated = [row for row in others for _ in range(REPEATED if row.author in new else 1)]
@@ -104,7 +104,7 @@ def lora(recipe: Recipe) -> LoraConfig:
 
 
 def tokenized(rows: Sequence[ReaderRow], tokenizer: Any) -> list[TokenizedRow]:
-    """Return the rows in the encoder's form."""
+    """Return each row's token ids and the positions of its labels among the outputs."""
     ids = tokenizer([row.asked for row in rows])["input_ids"]
     found = []
     for row, tokens in zip(rows, ids, strict=True):

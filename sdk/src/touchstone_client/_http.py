@@ -27,8 +27,8 @@ WRITE_SECONDS = 60.0
 @dataclass(frozen=True)
 class Request:
     """An HTTP request. `body` is JSON unless the headers state another type. `file` is the (name,
-    content) of an upload. `seconds` is how long nothing may arrive before the connection counts as
-    broken."""
+    content) of an upload. `seconds` is the read timeout: the connection counts as broken if nothing
+    arrives for this time."""
 
     method: str
     path: str

@@ -46,7 +46,8 @@ def language_name(tag: str) -> str:
 
 
 def language_names(tags: Sequence[str], most: int | None = None) -> str:
-    """Join the names of languages. After `most` names, the rest is only counted."""
+    """Join the names of languages with commas. After `most` names, give only the number of the
+    others."""
     shown = tags if most is None or len(tags) <= most + 1 else tags[:most]
     listed = ", ".join(map(language_name, shown))
     left = len(tags) - len(shown)

@@ -149,15 +149,15 @@ def _write_rows(
 
 @dataclass
 class Numbered:
-    """Writes lines so that each keeps the line number of its source."""
+    """Writes lines at the line numbers that they have in their source."""
 
     target: BinaryIO
     reading: Reading
     last: int = 0
 
     def write(self, number: int, line: Fields) -> bool:
-        """Write a line and return True, or skip an invalid line. Raises ValueError with the line's
-        number if invalid lines are not skipped."""
+        """Write a line and return True. Skip an invalid line and return False, or raise ValueError
+        with the line number if invalid lines are not skipped."""
         try:
             raw = encoded(line)
         except (ValueError, RecursionError) as error:

@@ -31,8 +31,8 @@ def told_seconds(answer: Answer) -> float | None:
 
 @dataclass
 class Tries:
-    """The attempts of one call. During the first `patience` seconds, every failure is tried
-    again."""
+    """The attempts of one call. During the first `patience` seconds, every failed attempt is
+    retried."""
 
     patience: float = 0.0
     _attempts: int = 0

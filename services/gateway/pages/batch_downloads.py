@@ -1,6 +1,6 @@
-"""The downloads of a batch's page: its lines, its report, and the plots of the report. The lines
-have the same columns as `items.csv`, followed by some that only the page has. With texts, the
-request's fields replace the numbers. Such a file can be uploaded again."""
+"""Files that a batch's page offers for download: lines, report, and plots of the report. The lines
+have the columns of `items.csv`, followed by columns that only the page uses. A file with texts has
+the request's fields instead of numeric results, and can be uploaded again."""
 
 from __future__ import annotations
 

@@ -326,8 +326,8 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
 @dataclass(frozen=True)
 class FileLines:
-    """The batch lines in an HTML file. `rows` holds the first of the chosen lines. `counts`, `why`
-    and `provenance` describe all chosen lines."""
+    """The batch lines in an HTML file. `rows` holds the first of the chosen lines. `counts`,
+    `why` (results without a test, by reason) and `provenance` describe all chosen lines."""
 
     rows: Sequence[ResultRow]
     counts: ResultCounts

@@ -59,8 +59,9 @@ class SplitRow:
 
 @dataclass(frozen=True)
 class BatchSplit:
-    """The results by value, as the page shows them. `job` computes the intervals. `pairs` holds
-    differences of means (second minus first) with p-values corrected by Holm's method."""
+    """The results split by the values of a property, as the page shows them. `job` computes the
+    intervals. `pairs` holds differences of means (second minus first) with p-values corrected by
+    Holm's method."""
 
     by: str
     rows: tuple[SplitRow, ...]
@@ -72,8 +73,8 @@ class BatchSplit:
 
     @property
     def cautions(self) -> list[str]:
-        """Return reasons why the differences may have other causes than the values. For example,
-        texts of different markets differ anyway."""
+        """Return reasons why the parts of a split batch may not be comparable. For example, they
+        may cover different texts."""
         sentences, split = [], self.found
         over_texts = split is not None and (split.within_texts or self.by == "model")
         if split is not None and over_texts and (split.common_texts or 0) < (split.texts or 0):

@@ -104,7 +104,7 @@ FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while t
 
 @dataclass(frozen=True)
 class BatchReportState:
-    """The state of a batch's report: the report, the job that computes it, or why there is none."""
+    """The state of a batch's report: the report, its job, or why no report exists."""
 
     summary: ReportSummary | None = None
     report: dict[str, Any] | None = None
@@ -277,8 +277,8 @@ async def batch_cancel(
 async def _report(
     batch: Batch, gateway: State, caller: Caller, view: ResultQuery
 ) -> BatchReportState:
-    """Return the state of the batch's report. A key without the scope `batch` does not start a
-    report."""
+    """Return the state of the batch's report, and start the report if necessary. Starting one
+    requires the scope `batch`."""
     is_made = view.is_whole and batch.report_job_id is not None
     if not is_made and not caller.has_scope("batch"):
         return BatchReportState(why_not="your API key may not make reports")

@@ -101,7 +101,7 @@ class PairQuery:
 
     @property
     def filter_values(self) -> dict[str, str]:
-        """Return the filter of each form field."""
+        """Return the value of each filter by form field, without metadata filters."""
         return {name: value for name, value in self.query if name != "meta"}
 
     @property

@@ -156,8 +156,8 @@ class CompareQuery:
 
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
-    """Return the sides in the form as (parameter, side) pairs. Parts of the first two sides have
-    form fields of their own."""
+    """Return the batches to compare as (parameter, batch) pairs. For the first two, a filter from a
+    separate form field is appended."""
     rights = [side.lstrip() for side in query.getlist("right")]
     named = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
     for beside, name in PARTS.items():
@@ -213,7 +213,7 @@ async def named_sides(
 
 
 async def write_side_facts(sides: Sequence[CompareSide], gateway: State) -> None:
-    """Prepare the results of each side's batch for searching."""
+    """Add the results of each side's batch to the results table, if not yet done."""
     looked_at = {side.batch.id for side in sides if side.key}
     for batch in {side.batch.id: side.batch for side in sides}.values():
         if batch.id not in looked_at:
@@ -275,7 +275,7 @@ def slice_keys(known: ResultSummary) -> dict[str, str]:
 
 
 def _is_split(name: str) -> bool:
-    """Return True if a report supports this split."""
+    """Return True if batch reports can be split by this property."""
     try:
         SPLIT.validate_python(name)
     except ValidationError:
@@ -288,8 +288,8 @@ ALIKE = ("variant", "null")  # what both sides must have been scored with
 
 @dataclass(frozen=True)
 class RepeatedSide:
-    """A side that must be scored again. If `like` is given, the settings of that side are used.
-    Otherwise only the version changes."""
+    """One side of a comparison, a batch or part of a batch, that must be scored again. If
+    `like` is given, that side's settings are used. Otherwise only the version changes."""
 
     side: CompareSide
     like: CompareSide | None = None

@@ -44,8 +44,8 @@ class ComparedPart:
 
 @dataclass(frozen=True)
 class ProblemRow:
-    """A problem of explanations, with the number of pairs in which only one result has it. `p` is
-    corrected by Holm's method."""
+    """A problem found in explanations, with the number of pairs in which only the left or only the
+    right result has it. `p` is corrected by Holm's method."""
 
     name: str
     only_left: int
@@ -206,8 +206,8 @@ def _texts_needed(gap: Json) -> int:
 
 
 def _slices(differences: Sequence[Json], bounds: tuple[float, float] | None) -> Forest:
-    """Return a forest plot of the slices, on a scale as wide as the widest interval with zero in
-    the middle."""
+    """Return a forest plot of the differences in subsets of the pairs. Its scale is as wide as the
+    widest interval, with zero in the middle."""
     ends = [
         abs(end)
         for item in differences

@@ -109,7 +109,8 @@ def variance(sums: ScoreSums) -> float:
 
 
 def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
-    """Return pairs of counts for bins that are non-empty in either window."""
+    """Return pairs of counts for bins that are not empty in both periods. Empty bins count as
+    0.5."""
     return [(a or HALF, b or HALF) for a, b in zip(bins, other, strict=True) if a or b]
 
 
@@ -167,7 +168,7 @@ async def drift_page(
     begin = since - timedelta(days=reference)
 
     def read(connection: Connection) -> tuple[Found, Found, datetime | None]:
-        """Return both periods, and the last hour with a result."""
+        """Return the sums of the earlier and the later period, and the last hour with a result."""
         earlier = score_hours.sums_of(connection, caller.tenant, begin, since)
         later = score_hours.sums_of(connection, caller.tenant, since, until)
         return earlier, later, score_hours.last_hour(connection, caller.tenant, metric)

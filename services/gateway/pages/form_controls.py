@@ -84,7 +84,7 @@ def fill_inputs(
 
 
 def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (input name, text) for each input that can show its part of `body`."""
+    """Yield (input name, text) for each form input that can show its value in `body`."""
     for control in form_inputs(contract.name):
         held: Any = body
         for step in control.name.split("."):
@@ -180,7 +180,7 @@ def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return the input of a list whose entries have the same type."""
+    """Return the form input for a list field, or None if its entry type is not supported."""
     says, default = _says(field), _default(field)
     if (maps := _maps(name, kinds, is_basic)) is not None:
         return replace(maps, says=says)

@@ -24,9 +24,9 @@ MOST_ROWS = 30
 
 @dataclass(frozen=True)
 class FormInput:
-    """An input of a form. `name` is the path of its field. A name that ends in a dot is the plain
-    text of a group. `low` and `high` are the bounds of a number, inclusive. `whole` allows only
-    integers. `columns` are the columns of a table."""
+    """An input of a form. `name` is the path of its field. If the name ends in a dot, the input
+    holds a group of fields as one text. `low` and `high` are the bounds of a number, inclusive.
+    `whole` allows only integers. `columns` are the columns of a table."""
 
     name: str
     kind: Kind
@@ -182,16 +182,16 @@ class FormInput:
 
 
 def _texts(typed: str) -> Any:
-    """Return one message with a `text` field for each text. Input that starts like a JSON list is
-    parsed as JSON."""
+    """Split the input into texts, and return a message with a `text` field for each. Input that
+    starts like a JSON list is parsed as JSON."""
     if typed.lstrip().startswith("["):
         return _parsed(typed)
     return [{"text": text} for text in BETWEEN.split(typed)]
 
 
 def _only_texts(value: Any) -> str | None:
-    """Return the texts of messages that have no other field. Return None if they could not be
-    separated again."""
+    """Join the texts of a list of messages with separator lines. Return None if a message has other
+    fields or splitting would not restore the list."""
     if not isinstance(value, list) or not value:
         return None
     texts = [item.get("text") for item in value if isinstance(item, Mapping)]

@@ -17,7 +17,7 @@ UNREAD, OTHERS = "not read", "all others"
 
 @dataclass(frozen=True)
 class GoldFigure:
-    """A number with its interval. `chance` is what random decisions would get, or None if
+    """A number with its interval. `chance` is its expected value for random decisions, or None if
     undefined."""
 
     name: str

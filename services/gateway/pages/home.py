@@ -82,8 +82,8 @@ class Overview:
 
     @property
     def away(self) -> dict[str, int]:
-        """Return, for each model, how many jobs failed in the last day because it was
-        unavailable."""
+        """Return, for each model, the number of jobs that failed in the last day because the model
+        was unavailable."""
         counts: Counter[str] = Counter()
         for (metric, named), count in self.signs.away.items():
             contract = all_contracts().get(metric)

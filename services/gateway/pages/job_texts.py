@@ -85,8 +85,8 @@ def texts_of(job: Job) -> list[JobText]:
 
 
 def _elicited_texts(job: Job) -> list[JobText]:
-    """Return the texts of an elicited question, and the model's answer with its conclusion
-    marked."""
+    """Return the texts of a request that asks a model for an explanation, and the model's answer
+    with its conclusion marked."""
     contract = reported().get(job.metric)
     fields = () if contract is None or contract.facts is None else contract.facts.more_texts
     elicited = (job.result or {}).get("elicitation") or {}

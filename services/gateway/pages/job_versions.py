@@ -1,5 +1,5 @@
-"""Comparison of a job with other jobs: the job that it is an edit of, other edits, and other
-results of the same text."""
+"""Compares a job with other jobs: its original if it is an edit, other edits, and other results for
+the same text."""
 
 from __future__ import annotations
 
@@ -146,7 +146,6 @@ def comparison(other: Job, job: Job) -> JobComparison:
 
 
 def _probabilities(result: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    """Yield (name, value) for all probabilities of a result."""
     for name, value in result.items():
         if not name.startswith("probabilit"):
             continue

@@ -126,7 +126,7 @@ async def job_page(
 
 
 def _lens(asked: Job) -> Any:
-    """Return the answer of a job that asks about words; None if there is none."""
+    """Return the result of a job that tested selected words, or None if there is none."""
     source, report = request_of(asked), report_of(asked)
     lens = getattr(registry.page(asked.metric), "lens", None)
     return None if lens is None or source is None or report is None else lens(source, report)
@@ -254,7 +254,7 @@ class Reason:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why a job failed, with errors by field."""
+    """The reason for a job's failure, and its errors by field."""
 
     detail: Reason
     errors: tuple[Reason, ...]

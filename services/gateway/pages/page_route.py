@@ -106,8 +106,8 @@ KEPT_FIELDS = 2_000
 
 
 async def _refused(request: Request, error: NotAuthenticated) -> Response:
-    """Show the log-in form instead of a page without a session. A stream is refused instead, since
-    a redirect would send a page to a script that expects events."""
+    """Show the log-in form if a page is requested without a session. A request for a stream gets an
+    error, because its script expects events and not a page."""
     if request.headers.get("accept", "").startswith("text/event-stream"):
         return _problem(request, error.status, error.title, error.detail)
     return await _login(request)

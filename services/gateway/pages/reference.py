@@ -93,7 +93,7 @@ def _operation(method: str, path: str, spec: dict[str, Any], messages: dict[str,
 
 
 def _messages(body: dict[str, Any]) -> Iterator[str]:
-    """Yield the names of the messages that the body may be."""
+    """Yield the names of the message schemas that a request or response body can have."""
     for content in body.get("content", {}).values():
         schema = content.get("schema", {})
         for option in schema.get("anyOf") or schema.get("oneOf") or [schema]:

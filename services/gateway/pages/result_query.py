@@ -105,7 +105,7 @@ class ResultQuery:
 
     @property
     def any_failure(self) -> ResultQuery:
-        """The same table without its filters by problem or by reason for an undone check."""
+        """The same query without its filters by problem or by reason for a missing test."""
         pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
         facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
         return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
@@ -277,14 +277,15 @@ def _sorted_out(
 
 
 def _subject(name: str, value: str) -> Pair:
-    """Return the key that identifies a parameter. Only one parameter per key counts."""
+    """Return the key that identifies a query parameter. If several parameters have the same key,
+    only one counts."""
     if name == "meta":
         return name, value.partition("=")[0]
     return name, value if name in REPEATED else ""
 
 
 def ignored_pair(name: str, value: str, why: str) -> str:
-    """Return an invalid parameter with its error, as a page shows it."""
+    """Return the message about a URL parameter that is ignored because it is invalid."""
     shown = value if len(value) <= SAID else f"{value[:SAID]}…"
     return f"{name[:SAID]} = {shown}: {why}"
 
@@ -378,7 +379,7 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
 
 def filters_label(some: Sequence[Pair], metric: str, top: float | None) -> str:
     """Return the text for one filter, or for both bounds of a number. `top` is the highest possible
-    value; that upper bound is inclusive."""
+    value. An upper bound of `top` is inclusive, any other is exclusive."""
     ends = {name.rpartition("_")[2]: value for name, value in some}
     high = ends.get("to")
     if not ranged(some[0][0]) or high is None:

@@ -57,7 +57,7 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[Value]):
-    """A table with column names. Each row begins with its own name. `caption` and `note` are for
+    """A table with column names. The first cell of a row is its name. `caption` and `note` are for
     tables without a title above them. Rows that do not fit are left out."""
 
     columns: Sequence[Value]
@@ -87,8 +87,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class ResultContext:
-    """The data of the page, except the result itself. `plots` holds the titles of plots that the
-    batch's page shows."""
+    """The data that the page needs in addition to the result. `plots` holds the titles of plots
+    that the batch's page shows."""
 
     lead: str
     batch: str | None  # whose results are summed up
@@ -147,8 +147,8 @@ def _mean(report: BatchReport) -> str:
 
 @dataclass(frozen=True)
 class TableFormatter:
-    """Turns results into titled sections. `ours` means that no text comes from a caller or model.
-    `answer` names the rows and columns of one field's table."""
+    """Converts results to titled sections. `ours` means that no text comes from a caller or model.
+    `answer` has the row and column names for the table of one field."""
 
     ours: bool = False
     answer: ResponseTable = NO_ANSWER

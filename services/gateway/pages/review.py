@@ -170,7 +170,7 @@ def _selected_query(request: Request, batch: Batch | None) -> str:
 
 @router.post("/queues")
 async def make_queue(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Create a queue from the form, or from a button on another page."""
+    """Create a review queue from the form, or from a button on another page."""
     check_scope(caller, "batch")
     form = await checked_form(request, limit=NOTE_BYTES)
     rubric = ["agree", *(name for name in QUESTIONS[1:] if form.get(f"ask_{name}"))]

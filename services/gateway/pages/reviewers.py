@@ -1,5 +1,5 @@
-"""The name of the reviewer who uses a page. It belongs to the API key, or the visitor entered it
-for this session. A job's page also accepts judgements."""
+"""Judgements on a job's page, and the name of the reviewer who makes them. The name belongs to the
+API key, or the visitor enters it for this session."""
 
 from __future__ import annotations
 

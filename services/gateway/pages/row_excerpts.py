@@ -20,7 +20,7 @@ CUT = "…"
 
 
 def fitted_rows(rows: Sequence[ResultRow], view: ResultQuery) -> list[ResultRow]:
-    """Return the rows with their texts shortened to fit."""
+    """Return the rows with their long values replaced by excerpts."""
     room = METADATA // max(1, len(view.columns))
     return [
         row._replace(

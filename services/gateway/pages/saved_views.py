@@ -63,7 +63,7 @@ async def saved_views(gateway: State, tenant: str, metric: str) -> dict[str, str
 
 @router.get("/views")
 async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """List all saved entries, each with a button to delete it."""
+    """List the saved views, each with a button to delete it."""
     check_scope(caller, "batch")
 
     def read(connection: Connection) -> list[SavedEntry]:

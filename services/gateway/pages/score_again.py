@@ -78,8 +78,8 @@ def request_for(
     settings: Settings | None = None,
 ) -> OtherRequest:
     """Convert a request to another metric, `target`. `source` is the metric of the request.
-    `settings` replaces some fields. Without a model in it, a request for the same metric keeps its
-    model. A request for another metric uses that metric's default model."""
+    `settings` replaces some fields. If `settings` has no model, a request for the same metric
+    keeps its model. A request for another metric uses that metric's default model."""
     fields = target.request.model_fields
     if source == target.name:
         body = {name: value for name, value in request.items() if name in fields}
@@ -132,8 +132,8 @@ def _with_any_model(
     first: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
-    """Return the request with the first suitable model that is configured, if the model is all that
-    is missing."""
+    """Return `first`, or the request with the first suitable configured model if only a model is
+    missing."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
         return first
     kinds = target.model_kinds
@@ -168,8 +168,8 @@ def _takes_text(field: FieldInfo) -> bool:
 
 
 def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the passages that an explanation quotes as a rationale, if the target metric can test
-    one."""
+    """Return the passages that the explanation quotes as the `rationale` field, if the target
+    metric has one. Without quotes, return `attribution: attention`."""
     if "rationale" not in target.request.model_fields or "attribution" not in (
         target.request.model_fields
     ):
@@ -277,7 +277,8 @@ async def score_selected(
 
 
 def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
-    """Return the value of an option; labels are those with the form's further class."""
+    """Return the value of an option of the form. For `labels`, add the class in `further_class` to
+    the metric's labels."""
     word = form.get("further_class" if name == "labels" else name, "").strip()
     labels_with = getattr(registry.page(target.name), "labels_with", None)
     return labels_with(word) if word and name == "labels" and labels_with else word

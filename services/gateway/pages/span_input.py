@@ -1,5 +1,5 @@
-"""Parser for the words that a person marks in a job's texts. A line is `explanation 12-20`, `12-20`
-for the first text, or the words themselves."""
+"""Parser for the form field in which a person marks words in a job's texts. Each line has offsets
+(`explanation 12-20`, or `12-20` for the first text) or the words themselves."""
 
 from __future__ import annotations
 

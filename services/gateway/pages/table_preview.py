@@ -305,7 +305,6 @@ def _read_mapping(
 def _invalid_fields(
     mapping: TableMapping, rows: Sequence[Row], contract: MetricContract, gateway: State
 ) -> set[str]:
-    """Return the fields that have an invalid cell in at least one row."""
     models, invalid = model_names(gateway), set[str]()
     for row in rows:
         body = mapping.body(row, contract)
@@ -361,7 +360,8 @@ class TablePreview:
 
     @property
     def plain(self) -> set[str]:
-        """Return the names of columns that are not blurred: short ids, labels and metadata."""
+        """Return the names of columns that the preview shows without blurring: short ids, labels
+        and metadata."""
         fields = [ID, *(field.name for field in self.contract.form if field.choices)]
         columns = {self.mapping.columns.get(name) for name in fields} | {*self.mapping.metadata}
         return {

@@ -66,8 +66,9 @@ class LaneStretch:
 
 @dataclass(frozen=True)
 class StackedText:
-    """A text with the lanes of its results, the top one first. `passages` holds the highlighted
-    passages of each lane, strongest first. `left_out` is the number of lanes that did not fit."""
+    """A text with its results, each in a lane (a row of highlights), the top one first.
+    `passages` holds the highlighted passages of each lane, strongest first. `left_out` is the
+    number of lanes that did not fit."""
 
     text: str
     lanes: Sequence[TextLane]
@@ -77,7 +78,8 @@ class StackedText:
 
 
 def stacked(lanes: Iterable[tuple[str, TextLane]]) -> list[StackedText]:
-    """Return each text with the lanes of its results. `lanes` holds one (text, lane) per result."""
+    """Return each text with the highlights of its results, each result in a separate lane below the
+    text. `lanes` holds one (text, lane) per result."""
     by_text: dict[str, list[TextLane]] = {}
     for text, lane in lanes:
         by_text.setdefault(text, []).append(lane)
@@ -134,7 +136,8 @@ class TextResult:
 
     @property
     def place(self) -> str:
-        """The words that distinguish this result from others of the same metric."""
+        """The batch line or the time, which distinguishes this result from others of the same
+        metric."""
         if self.batch_id is not None:
             return f"line {self.line:,} of …{self.batch_id[-SHORT:]}"
         return "" if self.finished_at is None else moment(self.finished_at.timestamp())
@@ -194,8 +197,8 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 
 
 def _first(rows: Sequence[TextResult]) -> list[str]:
-    """Return the jobs to show below the text, in the order of the rows. If there are too many, one
-    per metric, variant and model takes precedence."""
+    """Return the jobs to show below the text, in the order of the rows. If there are too many, the
+    first job of each metric, variant and model is preferred."""
     first: dict[tuple[str | None, ...], str] = {}
     for row in rows:
         first.setdefault((row.metric, row.variant, row.model), row.job_id)
@@ -227,8 +230,8 @@ def _lanes(job: Job, where: str) -> Iterator[tuple[str, TextLane]]:
 
 
 def _token_weights(job: Job) -> tuple[TokenRun, ...]:
-    """Return the weights of the tokens. The tuple is empty if the metric's page shows no tokens or
-    the job has no values."""
+    """Return the text as a heat map of its token weights. The tuple is empty if the metric's page
+    shows no tokens or the job has no values."""
     heatmap_of = getattr(registry.page(job.metric), "heatmap_of", None)
     if heatmap_of is None or job.result is None or not job.result.get("token_values"):
         return ()

@@ -133,7 +133,8 @@ class TryForm:
 
     @property
     def at(self) -> dict[str, str]:
-        """Return the errors by input or group of inputs. Each is shown at the nearest input."""
+        """Return the errors by form input. An error about part of an input is shown at that
+        input."""
         inputs = form_inputs(self.metric.name)
         known = {one.name for one in inputs} | {one.group for one in inputs}
         known |= {one.name for one in self.metric.form}

@@ -101,7 +101,7 @@ class ResultFilter:
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """How to sort the results. `by` is `surprise`, `why`, `text`, `judged`, a column, a number of
+    """The sort order of results. `by` is `surprise`, `why`, `text`, `judged`, a column, a number of
     the result, or `metadata.<key>`. `after` is the sort key of the last row already shown."""
 
     by: str = "surprise"
@@ -195,8 +195,8 @@ def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn
 
 
 def _reason() -> ColumnElement[Any]:
-    """Return an expression for the problems, then the sentence, of a row. It contains no text of a
-    caller."""
+    """Return an SQL expression for sorting by reason: a row's problem codes, then its verdict
+    sentence. It contains no text of a caller."""
     problems = func.array_to_string(FACTS.reasons, " ")
     return func.concat(problems, " ", FACTS.sentence, type_=Text).collate("C")
 
@@ -329,7 +329,7 @@ def job_ids(connection: Connection, selection: ResultFilter) -> list[str]:
 class ResultCounts:
     """Counts of the filtered results. `values` counts rows per column and value, most frequent
     first. `bins` counts rows per bin of the score, lowest first. `reasons` counts rows per reason.
-    `numbers` counts the rows that have each number."""
+    `numbers` maps the name of each number to the count of rows that have the number."""
 
     rows: int
     scored: int
@@ -429,7 +429,8 @@ def metadata_values(
 
 
 class SplitCount(NamedTuple):
-    """The number of results with one value. None stands for no value. `mean` is the mean score."""
+    """The number of results with one value of a column. None stands for no value. `mean` is the
+    mean score."""
 
     value: str | None
     rows: int

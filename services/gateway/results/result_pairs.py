@@ -87,7 +87,7 @@ def pairs_of(
 ) -> list[PairedLine]:
     """Return the pairs, largest score difference first. Pairs without a difference come last. Lines
     are paired by custom_id if both have it and the text is the same, otherwise by text and label.
-    `all_named` means that all pairs have a custom_id, so no others are searched."""
+    `all_named` means that all lines have a custom_id, so none are paired by text."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
 
@@ -225,8 +225,8 @@ def _side(selection: PairFilter, index: int) -> CTE:
 
 
 def _narrow(selection: PairFilter, index: int) -> Subquery:
-    """Return the same columns as a subquery, of which the database reads only the rows that a
-    statement needs."""
+    """Return the columns of `_columns` as a plain subquery, so that the database reads only the
+    rows that the statement needs."""
     return _columns(selection, index).subquery(SIDE_NAMES[index])
 
 
@@ -291,8 +291,8 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
 
 
 def _free(mine: CTE, partners: CTE) -> Subquery:
-    """Return the first result of each text and label that has no counterpart by custom_id. Its
-    score is the mean of all such results."""
+    """Select the first result of each text and label, among results without a partner of the same
+    `custom_id`. Its score is the mean of all such results."""
     facts = mine.c
     partner = select(partners.c.line).where(_is_named(mine, partners)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer

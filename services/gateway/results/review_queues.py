@@ -165,8 +165,9 @@ def _select_lines(
 
 
 def _border(selection: ResultFilter) -> ColumnElement[Any]:
-    """Return an expression for the midpoint of the mean scores with and without a problem, or else
-    for the median score. A metric's own threshold depends on chance and is not a fixed number."""
+    """Return an SQL expression for a threshold that divides the scores. It is the midpoint between
+    the mean score of results with a problem and of those without, or else the median. A metric's
+    own threshold depends on chance and is not a fixed number."""
     facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)

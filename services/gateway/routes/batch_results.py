@@ -239,8 +239,8 @@ def check_final(batch: Batch) -> None:
 
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:
-    """Add results that the results table still lacks, for at most `seconds`. Return True if it is
-    then complete."""
+    """Add the missing results of a batch to the results table, for at most `seconds`. Return True
+    if no result is missing at the end."""
 
     def step(connection: Connection) -> int:
         return result_facts.write_of_lines(connection, fact_plan, AT_ONCE, batch.id)

@@ -263,8 +263,8 @@ def _list_response(data: list[bytes], status: int, headers: dict[str, str]) -> R
 
 
 async def create_scores(call: Calling) -> Response:
-    """Each request is as in `POST /v1/scores/{metric}`. Returns brief jobs, or with `Prefer: wait`
-    complete jobs."""
+    """Creates jobs from requests, each as in `POST /v1/scores/{metric}`. Returns the jobs in brief,
+    or with `Prefer: wait` in full."""
     gateway, caller = call.gateway, call.caller
     with gateway.bulk_calls.acquire(caller):
         raw = await http_requests.read(call.request, limit=MAX_BULK_BYTES)

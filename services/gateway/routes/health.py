@@ -45,7 +45,7 @@ class HealthSchema(BaseModel):
 
 
 class ReadinessSchema(HealthSchema):
-    """Database and queue respond."""
+    """The database and the queue respond."""
 
     ledger: Literal["ok"] = "ok"
     broker: Literal["ok"] = "ok"
@@ -102,7 +102,7 @@ class ModelList(ListPage[ModelSchema]):
     responses={200: {"model": HealthSchema}},
 )
 async def get_health() -> JSONResponse:
-    """Checks this process only, even if many requests wait."""
+    """Checks this process only, and responds even under heavy load."""
     return JSONResponse({"status": "ok"})
 
 
@@ -141,8 +141,8 @@ async def get_readiness(gateway: Gateway) -> JSONResponse:
 
 @router.get("/metrics", operation_id="metrics", summary="Prometheus", include_in_schema=False)
 async def metrics(gateway: Gateway) -> Response:
-    """Return the Prometheus counters. Raises NotThere if they have another port, or if keys are
-    required."""
+    """Return the Prometheus counters. Raises NotThere if counters are served on a separate port, or
+    if API keys are required."""
     if gateway.settings.metrics_port is not None or await requires_key(gateway):
         raise NotThere("the counters are only available on TOUCHSTONE_METRICS_PORT")
     body = await run_in_threadpool(render_metrics, gateway.engine)
@@ -165,18 +165,18 @@ def list_models(
     after: Annotated[str | None, Query(description=AFTER)] = None,
 ) -> JSONResponse:
     """Returns each model's name, kind, revision, file hash, languages, abilities and state in
-    OpenAI's list format (`id`, `object`, `created`, `owned_by`, then our fields).
+    OpenAI's list format (`id`, `object`, `created`, `owned_by`, then additional fields).
 
-    `state` is that of the best worker with this model, with `error` and `since` (unix seconds). It
-    is null if no worker reports one. Values: `ready`, `loading`, `waiting` (for memory),
+    `state` is that of the best worker with this model, with `error` and `since` (unix seconds).
+    It is null if no worker reports one. Values: `ready`, `loading`, `waiting` (for memory),
     `downloading`, `away` (its server does not respond), `absent` (no files), `failed` (unusable
-    files). New jobs of an `absent` or `failed` model are refused (422 `model-unusable`). Jobs of
-    other models wait.
+    files). New jobs of an `absent` or `failed` model are refused (422 `model-unusable`). Jobs
+    of other models wait.
 
-    `labels` are the names for requests. `mapping` has the model's `outputs` of each label; one
-    without outputs gets 1 minus the other. `activation` says how outputs become probabilities. Both
-    are null if the model's files are not on this disk. `warnings` are in every report of the model.
-    """
+    `labels` are the names for requests. `mapping` has the model's `outputs` of each label. A
+    label without outputs gets 1 minus the probability of the other label. `activation` says how
+    outputs become probabilities. Both are null if the model's files are not on this disk.
+    `warnings` are in every report of the model."""
     check_filters(request)
     cards = sorted(_model_list(gateway), key=lambda card: str(card["id"]))
     rest = [card for card in cards if id in (None, card["id"]) and card["id"] > (after or "")]

@@ -234,7 +234,7 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
 )
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """Deletes the job with its result and judgements. Batch lines that share the job are deleted
-    too, and blank in the batch's files."""
+    too. The batch's files then contain blank lines for them."""
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
@@ -267,7 +267,7 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
 
 
 async def _erase(gateway: State, selected: Erasure) -> None:
-    """Delete the lines from files, then the rows. After an interruption, only the rows show what is
-    left to delete."""
+    """Blank the erased lines in stored files, then delete the database rows. After an interruption,
+    the remaining rows show what is left to delete."""
     await gateway.file_store.call(erasure.blank_lines, gateway.files, selected)
     await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))

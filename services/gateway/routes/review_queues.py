@@ -175,8 +175,8 @@ async def get_review_queue(queue_id: str, gateway: Gateway, caller: Reader) -> J
 async def lease_review_item(
     queue_id: str, request: Request, gateway: Gateway, caller: Reviewer
 ) -> JSONResponse:
-    """Reserves the next line for this person. `skip` is a line that this person does not get again;
-    others may still get it."""
+    """Reserves the next line for this person. `skip` is the position of a line that is left to
+    other people."""
     body = await http_requests.parse(request, LeaseRequest, limit=gateway.settings.max_body_bytes)
     who = origin_of(request, caller, body.reviewer).reviewer
     queue = await find_queue(queue_id, gateway, caller)
@@ -216,8 +216,8 @@ async def close_review_queue(queue_id: str, gateway: Gateway, caller: Batcher) -
 async def create_review_agreement(
     queue_id: str, gateway: Gateway, caller: Reader, prefer: Prefer = None
 ) -> JSONResponse:
-    """Returns the job of a report with the reviewers' `agreement`. Without a new judgement it is
-    the same job."""
+    """Returns the job that computes the reviewers' `agreement`. Until there is a new judgement, the
+    same job is returned."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
     return job_response(await agreement_job(queue, gateway, caller, seconds), seconds)

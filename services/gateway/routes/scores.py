@@ -55,7 +55,7 @@ LOCATION = ("Location",)
 
 @dataclass(frozen=True)
 class Call:
-    """A request that creates jobs, except its body. `seconds` is how long to wait for the jobs to
+    """A call that creates jobs, without its body. `seconds` is how long to wait for the jobs to
     end."""
 
     request: Request
@@ -158,8 +158,8 @@ async def commit(
 async def find_or_commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
-    """Store the job, or return the existing job for an identical request. `of` holds further values
-    that must be equal."""
+    """Store the job, or return the existing job for an identical request. Identical requests must
+    also have the same `of`."""
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
     existing = await gateway.in_ledger(

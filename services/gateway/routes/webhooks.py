@@ -127,7 +127,7 @@ class EndpointChange(Message):
 
 
 class RotationRequest(Message):
-    """A new secret."""
+    """Options for a new webhook secret."""
 
     overlap_seconds: int = Field(
         default=DAY, ge=0, le=WEEK, description="seconds for which the previous secret also signs"
@@ -209,8 +209,9 @@ def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
 def with_secret(
     endpoint: Endpoint, secret: str, new: str, headers: dict[str, str], status: int = 200
 ) -> JSONResponse:
-    """Return a response with the endpoint and its secret. `new` is the secret to show, unless an
-    earlier request with the same key created the endpoint."""
+    """Return a response with the endpoint and its secret. If `secret` differs from the generated
+    secret `new`, an earlier request with the same idempotency key created it. The response then has
+    the header `Idempotent-Replayed`."""
     if secret != new:
         headers = headers | {"Idempotent-Replayed": "true"}
     return JSONResponse(endpoint_json(endpoint) | {"secret": secret}, status, headers)
@@ -437,8 +438,8 @@ def sealed(gateway: State, authorization: str | None) -> str | None:
 
 
 def missing_reason(endpoint: Endpoint) -> str | None:
-    """Return why scores may not reach the endpoint, or None. Its format needs a field that requests
-    may lack."""
+    """Return a message about jobs that were not sent, or None. Their requests lack a field that the
+    endpoint's format needs."""
     wants = FORMATS[endpoint.format].wants if endpoint.format in FORMATS else ()
     if not endpoint.untraced or not wants:
         return None

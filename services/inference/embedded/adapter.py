@@ -33,8 +33,8 @@ CONFIG = "adapter_config.json"
 
 
 def new_adapter(labels: tuple[str, ...], config: LoraConfig) -> Any:
-    """Return the base with an untrained adapter and head. Weights are drawn from torch's global
-    generator."""
+    """Return the base model with an untrained adapter and head. Weights are drawn from torch's
+    global generator."""
     with without_progress():
         model = AutoModelForSequenceClassification.from_pretrained(
             base_folder(),

@@ -108,20 +108,21 @@ def dequantize(blocks: torch.Tensor) -> torch.Tensor:
 
 
 def scales_and_pairs(blocks: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Split (..., B, 18) bytes into (..., B, 1) float16 scales and (..., B, 16) bytes of two
-    numbers."""
+    """Split (..., B, 18) bytes into (..., B, 1) float16 scales and (..., B, 16) bytes. Each of
+    these bytes holds two numbers."""
     return blocks[..., :2].contiguous().view(torch.float16), blocks[..., 2:].contiguous()
 
 
 def scaled(scales: torch.Tensor, pairs: torch.Tensor) -> torch.Tensor:
-    """Convert (..., B, 1) scales and (..., B, 16) bytes to (..., B * 32) float32."""
+    """Dequantize 4-bit weights: (..., B, 1) scales and (..., B, 16) bytes of two weights each
+    become (..., B * 32) float32."""
     numbers = torch.cat([pairs & 15, pairs >> 4], dim=-1).float() - 8
     return (numbers * scales.float()).flatten(-2)
 
 
 class BlockEmbedding(torch.nn.Module):
     """Word vectors that stay in 4 bits, which saves memory. Maps ids (..., T) to vectors (..., T,
-    hidden). Scales and numbers are stored separately for OpenVINO."""
+    hidden). Scales and 4-bit values are stored separately for OpenVINO."""
 
     scales: torch.Tensor
     pairs: torch.Tensor

@@ -1,11 +1,10 @@
-"""The micro-batcher: inputs (rows) of many callers share passes of one model.
+"""The micro-batcher: inputs (rows) of many callers share forward passes of one model.
 
-Calls queue up while the device is busy. When it is free, the party whose turn it is
-(`shared.queue.priority`) is served, with its longest waiting kind of rows. Rows of that kind from
+Calls queue up while the device is busy. When it is free, the next party (queue kind and tenant, see
+`shared.queue.priority`) is served, with its longest waiting kind of rows. Rows of that kind from
 all similar callers fill the batch in turn. A pass is kept short if another party's interactive row
 may arrive during it. An exception reaches only the callers whose rows cause it. A batch that is too
-large for the device's memory is halved. Source: text-embeddings-inference.
-"""
+large for the device's memory is halved. Source: text-embeddings-inference."""
 
 from __future__ import annotations
 
@@ -187,8 +186,8 @@ class MicroBatcher(Generic[Row, Answer]):
     def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
-        """Return rows of this party and of similar parties (batch or interactive), up to the
-        budget. Rows of other parties fill the remaining space of a short pass."""
+        """Return rows of `first` and of parties of the same kind (batch or interactive), up to the
+        budget. In a short computation, rows of other parties fill the remaining space."""
         cost = self._device.cost(queue.first().row)
         ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
         alike = [other for other in ranked if other.batch == first.batch]
@@ -280,7 +279,8 @@ class PendingRow(Generic[Row, Answer]):
 
 
 class PartyRows(Generic[Row, Answer]):
-    """Waiting inputs of one party and one kind. The calls take turns, one input each."""
+    """Waiting inputs of one kind from one party (a tenant's interactive or batch jobs). Their calls
+    take turns, one input each."""
 
     def __init__(self) -> None:
         self._calls: dict[int, deque[PendingRow[Row, Answer]]] = {}
@@ -303,7 +303,7 @@ class PartyRows(Generic[Row, Answer]):
         return None
 
     def pop(self) -> PendingRow[Row, Answer] | None:
-        """Remove and return the next input. The next turn is another call's."""
+        """Remove and return the next input. Calls take turns, one input each."""
         row = self.first()
         if row is not None:
             rows = self._calls.pop(id(row.call))
@@ -314,8 +314,8 @@ class PartyRows(Generic[Row, Answer]):
 
 
 class RowQueue(Generic[Row, Answer]):
-    """Waiting inputs of one kind. `turn` is the number of its last turn or of its creation. The
-    queue with the lowest number is next."""
+    """Waiting inputs of one kind. `turn` is a counter value, set at creation and whenever inputs
+    are taken. The queue with the lowest value is next."""
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
@@ -408,8 +408,8 @@ def tokens_for_memory(free: float, bytes_per_token: float) -> int:
 
 @contextmanager
 def device_run(model: str) -> Iterator[None]:
-    """Measure a run of attributions or generation within this block. Raises Unavailable if the
-    device is full, since memory may be free later."""
+    """Measure the time of attribution or generation in the block. Raises Unavailable if the device
+    has no memory left, since memory may be free later."""
     try:
         with measure_stage(model, "run"):
             yield

@@ -123,7 +123,7 @@ def demand_readable(folder: Path) -> None:
 
 
 def _unreadable(file: Path) -> str | None:
-    """Return the problem of a file, or None. Raises OSError."""
+    """Return why a file cannot be read, or None. Raises OSError."""
     size = file.stat().st_size
     with file.open("rb") as stream:
         first = stream.read(8)

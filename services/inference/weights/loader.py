@@ -298,8 +298,8 @@ def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
 
 
 def planned(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, Placement]:
-    """Return the folder of the model's files and the placement with which they would be loaded.
-    Raises ValueError."""
+    """Return the folder of the model's files, and the device, data type and memory with which they
+    would be loaded. Raises ValueError."""
     folder, device = model_folder(catalogue, entry), device_of(entry)
     dtype = dtype_of(entry, device, folder)
     copies = 1 if entry.runtime == "torch" else 2  # the network as loaded, and as compiled
@@ -432,7 +432,7 @@ def _weights_dtype(use: ModelUse) -> torch.dtype:
 
 
 def _convert(model: Any, use: ModelUse) -> None:
-    """Convert the transformer of a sentence-transformers model in place."""
+    """Convert the transformer of a sentence-transformers model to OpenVINO, in place."""
     first, longest = model[0], int(model.max_seq_length or LONGEST_PROOF)
     reads = getattr(first, "modality_config", {}).get("text", {})
     output = reads.get("method_output_name")
@@ -500,8 +500,8 @@ def _sentence_settings(use: ModelUse) -> dict[str, Any]:
 
 
 def _cut_to_positions(model: Any) -> None:
-    """Limit texts to usable positions. The library also counts the positions before the first
-    usable one."""
+    """Limit texts to usable positions. The library's own limit also counts positions that precede
+    the first usable one."""
     network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
     usable = None if network is None else max_positions(network)
     if usable is not None:

@@ -74,7 +74,7 @@ class _Output(dict[str, torch.Tensor]):
 
 
 class _Tensors(nn.Module):
-    """The network as a function of tensors, for the trace."""
+    """The network as a function of tensors instead of named inputs, as tracing requires."""
 
     def __init__(self, network: nn.Module, inputs: Sequence[str], output: str) -> None:
         super().__init__()

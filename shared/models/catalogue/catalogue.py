@@ -246,8 +246,9 @@ class Catalogue:
     def _check_labels(
         self, contract: ServiceContract, entry: ModelEntry, request: JobRequest
     ) -> None:
-        """Check the labels, if known. A causal model without a prompt has none. Requests outside of
-        metrics may contain a template."""
+        """Raise BadInput if the model's labels are known and do not fit the request. Metrics reject
+        a causal model without a prompt, which has no labels. A `template` in the request needs no
+        check."""
         labels = self._labels_known.get(entry.name)
         if (prompt := _request_prompt(request)) is not None and prompt.verbalizers:
             labels = tuple(prompt.verbalizers)
@@ -373,7 +374,8 @@ class Catalogue:
         return [*cards, *(_error_card(fault, self.changed) for fault in self.faults)]
 
     def created(self, entry: ModelEntry) -> int:
-        """Return the unix time of the weights, or of `models.toml` if the weights are not here."""
+        """Return the modification time of the weights in unix seconds. If this machine has no
+        weights, return that of `models.toml`."""
         folder = self.folder(entry)
         if entry.scheme == "hf":
             folder = hub_folder(entry.location, entry.commit or "")

@@ -65,14 +65,14 @@ class EmbeddedMetadata(Message):
 
 
 class PassageStandings(Message):
-    """Numbers that describe how strongly each position of a passage in a text stands out."""
+    """The standardised effects of masking a passage at each of its possible positions in a text."""
 
     words: int = Field(ge=1, description="words of the passage")
     standings: tuple[float, ...] = Field(description="ascending: `shared.statistics.other_texts`")
 
 
 class PlacementStandings(Message):
-    """Measurements of how strongly passages of many texts stand out, for one model's weights."""
+    """Measurements of how strongly passages of many texts affect one model's predictions."""
 
     adapter_sha256: Sha256
     languages: tuple[Language, ...] = Field(
@@ -83,8 +83,8 @@ class PlacementStandings(Message):
 
 @lru_cache(maxsize=8)
 def placement_standings(adapter_sha256: str, language: str) -> tuple[PassageStandings, ...]:
-    """Return how strongly passages of other texts stand out for these embedded weights in this
-    language, or () if not measured."""
+    """Return how far passages of other texts stand out, in standard deviations, for these embedded
+    weights and this language. Return () if this was not measured."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
         measured = PlacementStandings.model_validate_json(path.read_bytes())
         if measured.adapter_sha256 == adapter_sha256 and language in measured.languages:

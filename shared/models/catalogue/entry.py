@@ -321,7 +321,7 @@ PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text
 
 @dataclass(frozen=True)
 class Side:
-    """One of an encoder's input sequences, in pieces."""
+    """An input sequence of an encoder, as literal pieces and inserted texts of the example."""
 
     pieces: tuple[TemplatePart, ...]
 
@@ -397,8 +397,8 @@ WITHOUT_GRADIENTS = (
 
 
 def abilities(entry: ModelEntry) -> tuple[Ability, ...]:
-    """Return the abilities that follow from kind and source. A server may have fewer, as `models
-    check` shows."""
+    """Return the abilities of models of this kind and source. A server may have fewer, as
+    `models check` shows."""
     if entry.scheme == "openai":
         return ("judge", "word_rows", "generate", "score")
     if entry.scheme == "classify":

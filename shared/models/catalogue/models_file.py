@@ -120,7 +120,8 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
 
 
 class UnknownKind(ValueError):
-    """Neither an entry nor its files state the kind of model. `folder` is set if it is missing."""
+    """Raised if neither an entry nor its files state the kind of model. `folder` is the model's
+    folder if this folder is missing."""
 
     def __init__(self, source: str, root: Path) -> None:
         super().__init__(

@@ -49,8 +49,8 @@ class CatalogueReload:
         signal.signal(signal.SIGHUP, lambda *_: self._requested.set())
 
     def update(self) -> None:
-        """Reload a changed file before a name counts as unknown. This serves processes that receive
-        names from another process, which may have reloaded a moment earlier."""
+        """Let the catalogue reload a changed file before a name counts as unknown. Names may come
+        from another process that reloaded a moment earlier."""
         self._catalogue.renew = self._read_if_changed
 
     def _read_if_changed(self) -> None:

@@ -45,7 +45,7 @@ CONSTRAINTS: tuple[Constraint, ...] = (
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """A question to a server that can be asked again with other fields."""
+    """Functions that repeat a question to a server with other request fields."""
 
     ids: Callable[[Sequence[str]], Sequence[int]]  # first tokens of these words; empty: unknown
     first: Callable[[Json], LogprobEntry | None]  # first position with these fields; None: rejected

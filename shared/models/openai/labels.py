@@ -95,7 +95,8 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
 
 
 def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
-    """Return the entry's prompt with the example's changes. Raises BadInput."""
+    """Return the entry's prompt, overridden by the prompt in the request. Raises BadInput if the
+    entry forbids it."""
     if entry is None or example.prompt is None:
         return entry.prompt if entry else None
     if not entry.allow_request_prompt:
@@ -186,8 +187,8 @@ def from_position(listed: LabelPosition) -> Judgement:
 def find_position(
     choice: ServerChoice, verbalizers: Verbalizers, prefix: str = ""
 ) -> LabelPosition | Judgement:
-    """Find where the answer states its label. If that fails, return an unread judgement with the
-    reason."""
+    """Find where the answer states its label. If that fails, return a judgement without
+    probabilities, with the reason."""
     labels = tuple(verbalizers)
     if choice.cut_by_reasoning:
         detail = "the model was still reasoning when its tokens were used up"

@@ -1,6 +1,6 @@
-"""The ports over an OpenAI-compatible server.
+"""Implements the model interfaces (`shared.models.ports`) for an OpenAI-compatible server.
 
-Label probabilities are read in the best way that the server offers, one judgement per question:
+Label probabilities are read by the best method that the server offers, for each example:
 
 1. `label-endpoint`: if the server has one and every verbalizer is one token after the
    prompt.
@@ -8,8 +8,7 @@ Label probabilities are read in the best way that the server offers, one judgeme
 3. `top-logprobs`: log-probabilities that a chat or completion lists for its first tokens.
 4. `votes`: the entry's `votes`, if a server has no log-probabilities; off by default.
 
-Source: specs "models" §4.3.
-"""
+Source: specs "models" §4.3."""
 
 from __future__ import annotations
 
@@ -302,7 +301,8 @@ def _by_label(question: Question, shares: Sequence[float]) -> dict[str, float]:
 
 
 def _first_tokens(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """Read labels from the listed first tokens of each answer, or by votes if none are listed."""
+    """Read each label from the listed probabilities of the answer's first tokens. If none are
+    listed, let sampled answers vote."""
     if not questions or server.is_silent:
         return [_by_votes(server, question) for question in questions]
     results = []
@@ -331,8 +331,8 @@ def _send(server: LanguageServer, bodies: Sequence[Json]) -> list[ServerChoice]:
 
 
 def _body(server: LanguageServer, question: Question) -> Json:
-    """Return a request whose answer begins with a label. A raw prompt is sent as a chat turn if the
-    server has no completions."""
+    """Return a request whose answer begins with a label. If the server has no completions endpoint,
+    a plain prompt is sent as a chat message."""
     body: Json = {"max_tokens": 1 + WINDOW, "temperature": 0, "logprobs": True}
     prompt = question.prompt
     if prompt.turns is None and server.supports_completion:
@@ -359,7 +359,8 @@ def _request_one_word(messages: list[Json], question: Question) -> list[Json]:
 def _with_missing(
     server: LanguageServer, question: Question, listed: LabelPosition
 ) -> LabelPosition:
-    """Request the probabilities of unlisted labels, if the label is the answer's first token."""
+    """Request the probabilities of labels that the server did not list. Return `listed` unchanged
+    if the label does not come first in the answer."""
     if listed.place:
         return listed
     body = {**_body(server, question), "max_tokens": 1}

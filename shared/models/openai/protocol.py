@@ -1,16 +1,15 @@
-"""Messages of OpenAI-compatible servers, with their differences.
+"""Messages of OpenAI-compatible servers. Handles the differences between servers.
 
 Answers: `/v1/completions` (`logprobs.tokens`, `token_logprobs`), `/v1/chat/completions`
 (`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's `prompt_logprobs`.
-llama.cpp returns the second shape from both. Reasoning is separated from the text. Servers call it
-`reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
+llama.cpp uses the format of the second for both endpoints. Reasoning is separated from the text.
+Servers call it `reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
 
 Requests (`Dialect`): the fields of a served model are learned from its errors.
-`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. After a
-400 that names it, `max_tokens` is sent, the only field that older servers know. Fields that a
+`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. After
+a 400 that names it, `max_tokens` is sent, the only field that older servers know. Fields that a
 server rejects by name are left out from then on: log-probabilities, seeds, or the sampling of
-models without it. Source: specs "models" §5.1.
-"""
+models without it. Source: specs "models" §5.1."""
 
 from __future__ import annotations
 
@@ -100,8 +99,9 @@ class Dialect:
         return [*first, *self._send(path, bodies[1:])]
 
     def _send(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """Send requests. Fields learned from errors are kept only if the request then succeeds. An
-        error may repeat a text, and a text may contain the name of a field."""
+        """Send requests. Adapt the fields to an error of the server and try again. If this fails,
+        undo the changes, because an error may quote a user's text that contains the name of a
+        field."""
         previous = self._limit, self._tops, set(self._left_out)
         while True:
             translated = [self._body_for_server(path, body) for body in bodies]
@@ -173,7 +173,8 @@ class Dialect:
         return {name: value for name, value in translated.items() if name not in left_out}
 
     def _adapt_to_error(self, error: FieldRefused, fields: set[str]) -> bool:
-        """Return True if the error names a field that can be changed or left out."""
+        """Change or leave out the field that the error names. Return False if it names no such
+        field."""
         if error.pointer is not None:
             return False
         if NEWER in fields and self._limit == NEWER and _names(error, NEWER):

@@ -167,14 +167,14 @@ def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) ->
 
 class Forced(Completions):
     """Scores text by forcing each token of the completion after all tokens before it. llama.cpp
-    leaves out tokens with only part of a character. They are read from its list of the whole
-    vocabulary, while the token `whole` is forced."""
+    does not list tokens with only part of a character. For these, the token `whole` is forced, and
+    the log-probability is read from the list of the whole vocabulary."""
 
     def __init__(self, whole: int) -> None:
         self._whole = whole
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """Return one request per token."""
+        """Return one request for each token of the completion."""
         before, after = asked.ids or ((), ())
         return [
             {

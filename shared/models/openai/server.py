@@ -206,8 +206,8 @@ class GenerativeScoring:
     path = "/generative_scoring"
 
     def build_requests(self, prompt: Ids, labels: Ids, *, softmax: bool = False) -> list[Json]:
-        """Return one request per label. With `softmax` return one request, for the first label
-        among all."""
+        """Return one request per label. With `softmax`, return one request for the first label's
+        probability among all labels."""
         groups = [labels] if softmax else [(label,) for label in labels]
         return [
             {**_split(prompt), "label_token_ids": [*group], "apply_softmax": softmax}
@@ -271,8 +271,8 @@ def _is_supported(
 
 
 def _split(prompt: Ids) -> Json:
-    """Return the prompt's start as the query and its last token as the item. Both endpoints join
-    them."""
+    """Return the prompt as a query (all tokens but the last) and an item (the last token). The
+    endpoints for label scores join both parts."""
     return {"query": [*prompt[:-1]], "items": [[prompt[-1]]]}
 
 

@@ -1,5 +1,5 @@
-"""Reads a server's build (`system_fingerprint`), unless it could repeat a text. The build is stored
-in the provenance, also for private jobs. A server could copy text of the request into it."""
+"""Reads a server's build (`system_fingerprint`), and drops builds that could repeat text of the
+request. The build is stored in the provenance, also for private jobs."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SHORT = 2  # characters; shorter words occur in fingerprints by chance
 
 
 def names_a_build(fingerprint: str, texts: Iterable[str]) -> bool:
-    """Return True if the string can be a fingerprint: a short token that shares nothing with these
-    texts."""
+    """Return True if the fingerprint can name a server's build. It must be a short token, and no
+    part of it may occur in these texts."""
     if not BUILD.fullmatch(fingerprint):
         return False
     folded = fingerprint.casefold()
@@ -45,7 +45,8 @@ def strings_in(body: Any) -> Iterator[str]:
 
 
 def keep_build(model: str, fingerprint: str | None, texts: Iterable[str]) -> None:
-    """Store the build for the current job, or remove it if it cannot be a fingerprint."""
+    """Store the server's build for the current job. Remove it if the string cannot be a
+    fingerprint."""
     context = current()
     if context is None or not fingerprint:
         return

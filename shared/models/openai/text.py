@@ -57,7 +57,7 @@ class ServerTokenizer:
     """Converts texts to token ids, if the server supports it."""
 
     def __init__(self, connection: Connection, served: str, chat_keys: Json | None = None) -> None:
-        """Create a tokenizer. `chat_keys` are added to conversations, for their template."""
+        """Create a tokenizer. `chat_keys` are request fields for the server's chat template."""
         self._connection = connection
         self._served = served
         self._chat_keys = chat_keys or {}
@@ -253,8 +253,8 @@ def _prompt_body(prompt: Prompt, sampling: Sampling) -> Json:
 
 
 def _constrained(schema: str | None) -> Json:
-    """Return the field for a JSON schema. OpenAI, vLLM, SGLang, llama.cpp and Ollama use it; others
-    reject or ignore it."""
+    """Return the request field for a JSON schema. OpenAI, vLLM, SGLang, llama.cpp and Ollama use
+    the field. Other servers reject or ignore it."""
     if schema is None:
         return {}
     fields = {"name": "answer", "schema": json.loads(schema)}
@@ -306,8 +306,8 @@ def _within(start: int, end: int, length: int) -> Span | None:
 
 
 def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
-    """Return spans if parts of characters were sent as U+FFFD. These pieces fill the gaps between
-    the others."""
+    """Return the span of each piece if the server sent parts of characters as U+FFFD. Such a piece
+    takes the gap between its readable neighbours."""
     result: list[Span | None] = [None] * len(pieces)
     cursor, parts = 0, list[int]()
     for index, spelled in enumerate(pieces):

@@ -299,8 +299,8 @@ LABEL_TURNS = 0.7  # share of the axis beyond which the label is on the left
 
 
 def strip(draws: Sequence[float], observed: float, caption: Caption, *, says: str) -> Chart:
-    """Draw a strip of random draws with a line at `observed`, labelled `says`. All values must be
-    at least 0."""
+    """Draw a strip plot of random values (`draws`) with a line at `observed`, labelled `says`. All
+    values must be at least 0."""
     high = max(NARROWEST, observed, *draws)
     across = {
         "type": "quantitative",

@@ -92,7 +92,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class TokenRun:
-    """Stretches of a heat map that share one outline, or have none."""
+    """Adjacent pieces of a heat map that all belong to the rationale (outlined), or all do not."""
 
     stretches: tuple[Stretch, ...]
     outlined: bool
@@ -106,7 +106,8 @@ def level(value: float | None, largest: float) -> int:
 
 
 def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
-    """Return the text as consecutive runs with their heat levels."""
+    """Return the text as consecutive runs of tokens, each with its background colours (heat
+    levels)."""
     covering = _fill(len(text), _disjoint(tokens, len(text)))
     token_runs = []
     for outlined, run in groupby(covering, key=lambda token: token.outlined):
@@ -123,7 +124,7 @@ def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
 
 
 def stretches(lines: Iterable[TokenRun]) -> int:
-    """Return the number of HTML elements that a page needs for these runs."""
+    """Return the number of HTML elements that a page needs to show these token runs."""
     return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in lines)
 
 

@@ -191,8 +191,8 @@ def forest(
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
-    """Return one table filter per bar. It selects the results with the bar's word for the property
-    `facet`."""
+    """Return one table filter per bar. The filter selects the results whose property `facet` has
+    the value in `words`."""
     return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
 
 

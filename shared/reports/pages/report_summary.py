@@ -170,7 +170,8 @@ def _of_group(
     beaten: Mapping[str, Any],
     together: Mapping[str, Any],
 ) -> str:
-    """Return the sentence for one group. `together` is the test of all its results, or {}."""
+    """Return the sentence about a group of results. `together` is the test of all of them, or
+    {}."""
     title = f"{group.name[:1].upper()}{group.name[1:]} ({beaten['of']:,})"
     if not group.wanted:
         text = _against(rivals, beaten, together.get("p_value"))
@@ -203,8 +204,8 @@ def record_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 def _against(
     rivals: tuple[str, str], beaten: Mapping[str, Any], p_value: float | None = None
 ) -> str:
-    """Compare with chance. `p_value` is from one test of all results; with None the interval
-    decides."""
+    """Return a sentence that compares a win rate with chance. `p_value` is from one test of all
+    results. If it is None, the confidence interval decides."""
     stem, others = rivals
     level = BEATEN_BY_CHANCE
     claim = f"{stem[:1].lower()}{stem[1:]}"

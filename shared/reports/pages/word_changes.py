@@ -51,7 +51,8 @@ def changes(
 
 
 def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
-    """Yield the offsets of every non-empty passage in order, deletions before additions."""
+    """Yield, in order, each unchanged, deleted or added passage with its offsets in both texts.
+    Deletions come before additions."""
     a, b = _words(before), _words(after)
     for i, j, k, m in _blocks([before[s:e] for s, e in a], [after[s:e] for s, e in b]):
         old, new = _span(a, i, j), _span(b, k, m)

@@ -220,7 +220,8 @@ class AsyncBatch(BatchFields):
         return await report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     async def report_html(self, timeout: float | None = None) -> str:
-        """Return the report with plots and the worst lines, as one HTML file."""
+        """Return the report as one HTML file, with plots and the input lines with the worst
+        results."""
         return (await self._shown("text/html", timeout)).decode()
 
     async def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:

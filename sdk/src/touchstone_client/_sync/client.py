@@ -110,8 +110,8 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.HatexscoreRequest],
     ) -> models.HatexscoreResult:
-        """Score a hate-speech explanation. Does it conclude, quote what drives the prediction, name
-        the group, and hang together?"""
+        """Score a hate-speech explanation. Does it state a decision, quote what drives the
+        prediction, name the group, and cohere?"""
         result: models.HatexscoreResult = self._score("hatexscore", request, wait, fields)
         return result
 
@@ -123,8 +123,8 @@ class Touchstone:
         wait: float | None = WAIT_SECONDS,
         **fields: Unpack[_requests.IceRequest],
     ) -> models.IceResult:
-        """Test an explanation by changing the text. Do the tokens that it points at matter more
-        than random ones?"""
+        """Change the text to test if the tokens that an explanation names matter more than random
+        tokens."""
         result: models.IceResult = self._score("ice", request, wait, fields)
         return result
 
@@ -318,25 +318,28 @@ class Touchstone:
     ) -> Any:
         """Score every row of a table, or every request in an iterable, in order.
 
-        A pandas or polars DataFrame, or a Hugging Face `Dataset`, returns a new one with additional
-        columns: `score`, `components.*`, `verdict`, `reason`, `warnings`, `job_id` and `error`. Any
-        other iterable of requests returns a list of results.
+        For a pandas or polars DataFrame, or a Hugging Face `Dataset`, return
+        a copy with additional columns: `score`, `components.*`, `verdict`,
+        `reason`, `warnings`, `job_id` and `error`. For any other iterable of
+        requests, return a list of results.
 
-        `columns` maps fields to columns. Without it, columns are matched by field name or synonym.
-        An entry may also be `{"column": "flag", "values": {"1": "hateful"}}`, or `{"value": 7}` for
-        all rows. `"metadata": ["model", "market"]` lists columns of metadata. An empty cell is not
-        sent.
+        `columns` maps fields to columns. Without it, columns are matched by
+        field name or synonym. An entry may also be `{"column": "flag",
+        "values": {"1": "hateful"}}`, or `{"value": 7}` for all rows.
+        `"metadata": ["model", "market"]` lists columns of metadata. An empty
+        cell is not sent.
 
-        `progress` shows a tqdm bar if tqdm is installed. It may also be a function of (done,
-        total).
+        `progress` shows a tqdm bar if tqdm is installed. It may also be a
+        function of (done, total).
 
-        `on_error` is "keep" to store the error of a row, or "raise" to raise the first one.
+        `on_error` is "keep" to store the error of a row, or "raise" to raise
+        the first one.
 
-        `via` is "calls" of up to 1,000 rows, "batch", or "auto". "auto" uses a batch for more than
-        1,000 rows and for `explanations`, whose columns are `elicitation.*` and `scores.*`.
+        `via` is "calls" (API calls with up to 1,000 rows each), "batch", or
+        "auto". "auto" uses a batch for more than 1,000 rows and for
+        `explanations`, whose columns are `elicitation.*` and `scores.*`.
 
-        Raises TypeError for other data, and NotFound for an unknown metric.
-        """
+        Raises TypeError for other data, and NotFound for an unknown metric."""
         table: Listed | Framed
         frame = frame_of(data)
         table = Listed(data, columns) if frame is None else Framed(frame, metric, columns)

@@ -221,7 +221,8 @@ class Batch(BatchFields):
         return report_at(self._api, f"/v1/batches/{self.id}/report", timeout)
 
     def report_html(self, timeout: float | None = None) -> str:
-        """Return the report with plots and the worst lines, as one HTML file."""
+        """Return the report as one HTML file, with plots and the input lines with the worst
+        results."""
         return (self._shown("text/html", timeout)).decode()
 
     def plot(self, name: str, *, format: str = "svg", timeout: float | None = None) -> bytes:

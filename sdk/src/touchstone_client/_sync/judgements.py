@@ -132,9 +132,9 @@ class ReviewQueues(Resource):
     def lease(
         self, queue_id: str, *, reviewer: str | None = None, skip: int | None = None
     ) -> models.NextReview:
-        """Return the next line to judge, reserved for ten minutes. Its `item` is None if no line is
-        left. Judge it with `judgements.give(item.job_id, …, queue=queue_id)`. `skip` is the
-        position of a line that this reviewer does not want again; others may still get it."""
+        """Reserve the next line for this reviewer for ten minutes, and return it. Its `item` is
+        None if no line is left. Judge the line with `judgements.give(item.job_id, …,
+        queue=queue_id)`. `skip` is the position of a line that is left to other reviewers."""
         body = fields_of(None, {"reviewer": reviewer, "skip": skip})
         return read(models.NextReview, self._api.post(f"{QUEUES}/{queue_id}/lease", body))
 

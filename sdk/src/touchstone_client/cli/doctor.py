@@ -121,8 +121,8 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
 
 
 def _workers(states: dict[str, str]) -> Iterator[Finding]:
-    """Check the workers. `states` maps each service to `ready`, or to the reason why its jobs
-    wait."""
+    """Yield findings about the workers. `states` maps each service to `ready`, or to the reason why
+    its jobs wait."""
     ready = [name for name, state in states.items() if state == "ready"]
     if ready:
         yield Finding("workers", "ok", f"ready: {', '.join(ready)}")

@@ -40,7 +40,8 @@ def _list(ts: Touchstone, output: Output) -> int:
 
 
 def _gets(endpoint: Any) -> str:
-    """Return the endpoint's events, or the format in which scores are pushed to it."""
+    """Return the names of the endpoint's events. If the endpoint receives scores in another tool's
+    format, return the format."""
     is_push = endpoint.format not in (None, STANDARD)
     return str(endpoint.format) if is_push else ",".join(endpoint.events)
 
@@ -60,8 +61,8 @@ def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 def push_of(options: Namespace) -> dict[str, Any]:
-    """Return the command's options for endpoints in the format of another tool. The dict is empty
-    for other endpoints. Raises WrongUse, OSError."""
+    """Return the options for a webhook endpoint that receives scores in another tool's format. For
+    other endpoints, return an empty dict. Raises WrongUse, OSError."""
     values = {name: getattr(options, name) for name in PUSHES}
     fields = {
         name: value for name, value in values.items() if value is not None and value is not False

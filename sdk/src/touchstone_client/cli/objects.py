@@ -241,7 +241,8 @@ def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 @dataclass(frozen=True)
 class Described:
-    """A metric or other service, as the API's description describes it."""
+    """A metric or other service: its question, request schema and example, from the API's
+    description."""
 
     question: str
     schema: Any  # of its request

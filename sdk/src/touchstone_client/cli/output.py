@@ -99,7 +99,7 @@ def _rich_progress() -> Any:
 def aligned(
     head: Sequence[str], rows: Sequence[Sequence[Any]], width: int
 ) -> list[list[tuple[str, int, bool]]]:
-    """Return (cell, padding, True if last) for each cell of each row, the head first."""
+    """Return (cell, padding, True if last in its row) for each cell of the heading and the rows."""
     cells = [[clean(shown(value)) for value in row] for row in (head, *rows)]
     wide = [max(display_width(row[column]) for row in cells) for column in range(len(head))]
     while sum(wide) + 2 * (len(wide) - 1) > width and max(wide[1:], default=0) > 8:

@@ -134,7 +134,7 @@ def _fields(add: Callable[..., Any], says: str) -> None:
 
 
 def _mapping(add: Callable[..., Any]) -> None:
-    """Add the options of a table. Our name is on the left and the table's on the right."""
+    """Add the options that map the columns of a table to request fields."""
     add("--metric", help="Metric of lines that name none, such as hatexscore.")
     add(
         "--map", action="append", default=[], metavar="FIELD=COLUMN",

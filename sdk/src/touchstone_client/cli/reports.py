@@ -168,7 +168,7 @@ def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
 
 @contextmanager
 def _by_errors(by: str | None) -> Iterator[None]:
-    """Convert the service's error about `--by` into WrongUse."""
+    """In this block, convert the service's error about the option `--by` into WrongUse."""
     try:
         yield
     except BadRequest as error:
@@ -210,8 +210,8 @@ def sentence_of(report: Any) -> str:
 
 
 def what_it_can_tell(mean: Any) -> str:
-    """Return sentences about the number of independent lines, and the difference that they are
-    enough to detect."""
+    """Return sentences about the number of independent texts, and the smallest difference that the
+    batch can detect."""
     sentences = []
     if (count := getattr(mean, "effective", None)) is not None and mean.of:
         independent = f"{count:.1f}".removesuffix(".0")
@@ -423,8 +423,8 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
 
 
 def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """Return WORSE if the rule of `--fail-if` is true for the score, and REFUSED if this is
-    undecided."""
+    """Return the exit status for `--fail-if`: WORSE if its rule is true for the score, REFUSED if
+    the tested value is undefined, else DONE."""
     if rule is None:
         return DONE
     (score,) = [

@@ -87,9 +87,9 @@ def convert(
     how: Reading = AS_NAMED,
     form: Form | None = None,
 ) -> int:
-    """Convert `source` to `target` and return the number of rows. The format follows from the
-    target's name, or is `form`. `metric` and `columns` describe a table that `convert` did not
-    write, as in `score_many`. Raises ValueError with the number of an invalid line, OSError."""
+    """Convert `source` to `target` and return the number of rows. The format is `form`, or else
+    that of the target's file name. `metric` and `columns` describe a table that `convert` did not
+    write, as in `score_many`. Raises OSError, or ValueError with the number of an invalid line."""
     conversion = Conversion(source, metric, columns, how)
     target_format = form or target_form(target)
     if conversion.holds_answers():
@@ -110,7 +110,7 @@ def convert(
 
 
 def _rewrite_answers(conversion: Conversion, target: Place, form: Form) -> int:
-    """Copy all columns except the one with the whole result."""
+    """Copy a table as CSV or TSV without the full-result column. Return the number of rows."""
     if form not in ("csv", "tsv"):
         raise ValueError(
             f"a table of answers becomes CSV or TSV; into {form} they go from the service: "

@@ -165,7 +165,6 @@ def columns_in(columns: Columns) -> list[str]:
 
 
 def _value(row: Mapping[str, Any], field: str, source: Any) -> Any:
-    """Return a row's value for a field."""
     if isinstance(source, Mapping):
         return (
             Exact(source["value"])
@@ -193,7 +192,7 @@ def _metadata(cell: Any) -> str:
 
 
 def _metadata_part(cell: Any) -> Any:
-    """Return an array, or a number of another library, as a JSON value."""
+    """Return an array or a number type, such as NumPy's, as a JSON value."""
     return cell.tolist() if hasattr(cell, "tolist") else str(cell)
 
 

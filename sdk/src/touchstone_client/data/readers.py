@@ -209,7 +209,7 @@ def _with_names(
 
 
 def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
-    """Return the row, with the values that its cells cannot express filled in."""
+    """Return the row with the values of its JSON cell, which other cells cannot express."""
     rest = row.pop(REST, None)
     if not rest:
         return row

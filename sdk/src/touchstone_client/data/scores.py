@@ -48,7 +48,7 @@ def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of an elicitation, with the same names as in `items.csv`."""
+    """Yield the columns of an explanation by a model, with the same names as in `items.csv`."""
     elicitation = result.get("elicitation")
     if not isinstance(elicitation, Mapping):
         return
@@ -178,7 +178,8 @@ def copied(held: BinaryIO, target: BinaryIO) -> int:
 
 
 def _fitting(row: dict[str, Any], columns: Mapping[str, Kind]) -> dict[str, Any]:
-    """Return the row with text in all text columns. A part may be a number or a word."""
+    """Return the row with strings in all text columns, because parts of scores may be numbers or
+    words."""
     return {
         name: str(value)
         if columns.get(name) == "text" and value is not None and not isinstance(value, str)
