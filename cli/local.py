@@ -146,8 +146,8 @@ def _at(method: str, path: str) -> ServiceContract:
 
 
 def _claim(request: Mapping[str, Any]) -> Claim:
-    """Return a claim for a job's last attempt, with an infinite waiting time, so that missing
-    models fail the job at once."""
+    """Return a claim for a job's last attempt after an infinite wait, so that missing models fail
+    the job at once."""
     return Claim(
         job_id=f"job_{secrets.token_hex(16)}",
         attempt=1,

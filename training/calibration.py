@@ -122,11 +122,12 @@ def row_log_loss(logits: Floats, labels: Columns) -> Floats:
 
 
 def brier_scores(probabilities: Floats, labels: Columns) -> Floats:
-    """Return N halved sums of squared errors over labels, [0, 1], 0 is best (Brier, 1950).
+    """Return half the squared error summed over the labels, of shape (N,), [0, 1], 0 is best
+    (Brier, 1950).
 
-    For two labels, the half is the squared error of the second one's probability.
+    It is half, so that for two labels it is the squared error of the second one's probability.
 
-    probabilities: (N, L), rows sum to 1. labels:        (N,) columns of the true labels."""
+    probabilities: (N, L), rows sum to 1. labels: (N,) columns of the true labels."""
     truth = np.eye(probabilities.shape[1])[labels]
     return np.asarray(((probabilities - truth) ** 2).sum(axis=1) / 2)
 

@@ -391,8 +391,9 @@ def possible_families(case: TrainingExample) -> set[str]:
 def split(examples: Sequence[TrainingExample]) -> Split:
     """Split posts in three by label, and cases by their family in all languages.
 
-    Every second post for training or calibration is accompanied by a shortened copy. Of the English
-    cases every second one is used for training, since cases of a family are near copies."""
+    Every second post for training or calibration is accompanied by a copy with words deleted or
+    masked. Of the English cases every second one is used for training, since cases of a family are
+    near copies."""
     train, calibration, held_back = [], [], []
     for source in POSTS:
         posts = split_by_label([example for example in examples if example.source == source])
@@ -422,8 +423,8 @@ def split(examples: Sequence[TrainingExample]) -> Split:
 
 
 def with_parts(posts: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """Return the posts, followed by a shortened copy of every second post. The post's id determines
-    the operator that shortens it."""
+    """Return the posts, followed by a copy of every second post with words deleted or masked. The
+    post's id determines the operator and the share of words kept."""
     parts = []
     for post in _half(posts):
         operator, kept = PART_CELLS[crc32(post.id.encode()) // 2 % len(PART_CELLS)]
@@ -473,7 +474,8 @@ def evaluate(ask: Ask, parts: Split, temperature: float) -> HateMetrics:
 
 
 def _sizes(parts: Split) -> dict[str, dict[str, int]]:
-    """Return the number of texts per source and data split, without excerpts of texts."""
+    """Return the number of texts per source and data split, without copies that have deleted or
+    masked words."""
     groups = {
         "trained": parts.train,
         "watched": [*parts.calibration, *parts.watched],

@@ -1,5 +1,5 @@
-"""Trains `embedded-nli`, which predicts if a premise entails a hypothesis, contradicts it, or
-neither.
+"""Defines the training of `embedded-nli`, which predicts if a premise entails a hypothesis,
+contradicts it, or neither.
 
 Source: the development part of e-SNLI (Camburu et al., NeurIPS 2018), with sentences of SNLI
 (Bowman et al., EMNLP 2015). SNLI repeats each premise, so all rows of a premise are held back

@@ -113,8 +113,8 @@ def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:
 
 
 def passages_of(text: str) -> Iterator[tuple[int, list[str]]]:
-    """Yield (words of a passage, copies of the text that each mask another such passage). Lengths
-    with too few or too many passages are skipped."""
+    """Yield (words of a passage, copies of the text, each with the passage at another position
+    masked). Lengths with too few or too many positions are skipped."""
     units = count_units(text)
     for length in LENGTHS:
         if FEWEST_OTHERS <= len(units) - length <= MOST_OTHERS:

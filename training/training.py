@@ -2,7 +2,7 @@
 
 Training uses cross-entropy against soft targets, AdamW, linear warm-up and decay. It is
 deterministic: the same recipe, examples, threads and machine give the same weights, bit for bit. A
-`TrainingTask` holds everything that differs between adapters. `embedded.train` trains, calibrates
+`TrainingTask` holds everything that differs between adapters. `training.train` trains, calibrates
 and measures all of them in the same way.
 
 Evaluation computes the figures of all model cards. Rates and their intervals are over families, so
@@ -327,7 +327,8 @@ def _optimizer(
 
 
 def _batches(lengths: Sequence[int], size: int, order: torch.Generator) -> Iterator[list[int]]:
-    """Yield the shuffled row numbers of each step. Rows of similar length share a step."""
+    """Yield the row numbers of each step of an epoch, shuffled. Rows of similar length share a
+    step."""
     shuffled = torch.randperm(len(lengths), generator=order).tolist()
     batches: list[list[int]] = []
     for start in range(0, len(shuffled), size * POOL):

@@ -141,8 +141,8 @@ class Answers:
 
     @property
     def attributed(self) -> WordRows:
-        """Return the variations of the text from which word contributions (Shapley values) are
-        computed."""
+        """Return the variations of the text from which word contributions (occlusion or Shapley
+        values) are computed."""
         rows = [row_of(standing, self.variant.absent) for standing in self.standing]
         return self.text.word_rows(self.example, rows)
 

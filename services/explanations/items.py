@@ -77,8 +77,8 @@ def fault_of_item(
     number: int, item: ExplanationsItem | None, path: Place, message: str
 ) -> tuple[Place, str]:
     """Return the location and message of one job's validation error in a request for several jobs.
-    Both refer to `items[number]`. For a field shared by all items, only the message names the item.
-    """
+    The location begins with `items[number]`. For a field shared by all items, only the message
+    does."""
     if item is None:
         return path, message
     if not path or path[0] in ExplanationsItem.model_fields:

@@ -94,8 +94,8 @@ class ExplanationsResult(Message):
 
 
 def answers() -> Any:
-    """Return the result type. Scores are a union of the metrics' types, selected by
-    `metric`."""
+    """Return the result type for the API description. Scores are a union of the metrics' types,
+    selected by `metric`."""
     kinds: tuple[Any, ...] = tuple(
         result_type(metric.report, metric.name)
         for metric in metrics().values()

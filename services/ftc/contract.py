@@ -218,8 +218,8 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
 
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
-    """Return FTC request fields for an explanation by a model, which also scores them if it gives
-    probabilities."""
+    """Return the fields of an FTC request for an explanation that a model generated. The model that
+    decided also classifies the counterfactuals, if it gives probabilities of the three labels."""
     decided = {} if found.decision is None else {"decision": found.decision}
     return {
         **decided,

@@ -136,7 +136,7 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
 def _against_nulls(
     request: FtcRequest, collected: FtcCollected, targets: Floats
 ) -> dict[str, float | None]:
-    """Compare the mean score of the counterfactuals with mean scores of random phrases.
+    """Compare the mean score of the counterfactuals with the mean of random phrases, draw by draw.
 
     Counterfactuals without random phrases are left out."""
     observed = kernel.w_normalized(collected.answers, targets, request.alpha)

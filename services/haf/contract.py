@@ -267,8 +267,8 @@ _OWN_RESPONSES = {
 
 def cost(request: HafRequest, reads: int) -> Sequence[Work]:
     """Estimate the cost of prompting a model, or of comparing the given responses. The length and
-    number of reasons of a model's answers are unknown in advance, so typical values are used.
-    `model_calls.check_cost` applies the exact limit."""
+    number of reasons of a model's answers are unknown in advance, so that part of the estimate is
+    marked as uncertain. `model_calls.check_cost` applies the exact limit."""
     if (sent := request.sent) is not None:
         return tuple(_of_responses(sent, reads))
     return tuple(_of_generation(request))

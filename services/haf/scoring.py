@@ -65,7 +65,8 @@ class StageValue:
 @dataclass(frozen=True)
 class StageInputs:
     """Inputs that all stages of a conversation share. `confident` returns the confidence in a
-    reason: from the relevance of its tokens, or 1 in a control."""
+    statement, with tokens weighted by relevance. In the controls, all tokens weigh the same, or
+    every confidence is 1."""
 
     request: HafRequest
     variant: HafVariant

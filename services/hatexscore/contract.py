@@ -112,7 +112,7 @@ class HatexscoreWeights(Message):
 
 class HatexscoreProbabilities(Message):
     """P(hateful) from the caller's own model, or `null` if the model gave none. If the decision is
-    another class of `labels`, this class's probability."""
+    a class of `labels` other than hateful and non-hateful, it is the probability of that class."""
 
     original: Probability | None = Field(description="P(hateful) of the text, [0, 1]")
     masked: Probability | None = Field(

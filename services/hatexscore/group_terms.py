@@ -139,9 +139,9 @@ def _candidates_by_characters(
     text: str, language: Language, lexicon: Lexicon
 ) -> Iterator[TermMatch]:
     """Yield the longest lexicon expression at each word boundary in Chinese and Korean text.
-    Results may overlap. Spaces are ignored (이주 노동자 matches 이주노동자), but a match does not
-    cross other boundaries (印度|教育 does not match 印度教). A Korean expression neither starts
-    with a particle or an ending nor ends with an inflected verb."""
+    Results may overlap. Spaces are ignored (이주 노동자 matches 이주노동자), but a match
+    normally begins and ends at word boundaries (印度|教育 does not match 印度教). A Korean
+    expression neither starts with a particle or an ending nor ends with an inflected verb."""
     cues, table = load_cues(language), _character_table(lexicon)
     starts, ends, stops, word_ends = _borders(text, language, cues)
     places = [index for index, character in enumerate(text) if character not in SPACES]

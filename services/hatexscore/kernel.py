@@ -134,9 +134,9 @@ def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Flo
 
 
 def share_beaten(observed: float, null: Floats) -> float:
-    """Return the share of random passages whose masking lowers P(hateful) less than masking the
-    quotes, in [0, 1]. Higher is better. Chance is 0.5, and a tie counts half. `observed` is the
-    drop for the quotes, and `null` has the drops for R random passages. Both are in [0, 1]."""
+    """Return the share of random drops of P(hateful) below the drop for the quotes, in [0, 1].
+    Higher is better. Chance is 0.5, and a tie counts half. `observed` is the drop if the quotes are
+    masked, and `null` has the drops for R random passages. Both are in [0, 1]."""
     rate = ranks.win_rate(observed, null)
     if rate is None:
         raise DegenerateInput("there is no random placement to compare with")

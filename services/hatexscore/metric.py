@@ -436,8 +436,9 @@ def _calibrated(
     masked: float,
     control: kernel.Floats,
 ) -> dict[str, Any]:
-    """Return the p-value calibrated on other posts, if this post is too short for an exact one.
-    `masked` is P(hateful) without the quotes, `control` without each of R other passages."""
+    """Return the p-value calibrated on other posts, if this post has too few other positions for an
+    exact one. `masked` is P(hateful) without the quotes, `control` without each of R other
+    passages."""
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
     sha256 = collected.models[0].sha256 if collected.models else None
     language = collected.parsed.languages.found_text.code

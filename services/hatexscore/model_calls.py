@@ -70,11 +70,11 @@ class HatexscoreCollected(Collected):
     """The classifier's answers for one request: P(hateful) with and without the quotes, and for
     control texts.
 
-    `control` has R probabilities of control texts in random order, or is None. `others` is the
-    number of possible control texts. `overlap` is the mean overlap of their words with the
-    quoted words. `rule` decided how many control texts were tested. `no_probability` is the
-    reason why P is missing. `reading` is the method that obtained P if the model has no
-    classification head."""
+    `control` has R probabilities of control texts in the order in which they were drawn, or is
+    None. `others` is the number of possible control texts. `overlap` is the mean overlap of
+    their words with the quoted words. `rule` decided how many control texts were tested.
+    `no_probability` is the reason why P is missing. `reading` is the method that obtained P if
+    the model has no classification head."""
 
     parsed: ParsedExplanation
     original: float | None

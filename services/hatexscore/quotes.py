@@ -277,8 +277,8 @@ def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
 
 
 def _quoting_lines(explanation: str) -> Iterator[tuple[bool, int, int]]:
-    """Yield quotations that have no quotation marks, as (is after ">", start, end). They follow ">"
-    or a key."""
+    """Yield passages that may be quotations without quotation marks, as (is after ">", start,
+    end). They follow ">" or a key."""
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()

@@ -112,8 +112,8 @@ def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _is_second_try(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if word rules exist for the language. The reader model is then optional, so its
-    failure is ignored."""
+    """Return True for the reader `auto` if word rules exist for the language. The reader model is
+    then optional, so its failure is ignored."""
     return request.options.reader == "auto" and parsed.languages.no_rules is None
 
 

@@ -1,12 +1,12 @@
 """Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
 
 Q has the text in quotation marks and the longest runs of at least two tokens that both texts share.
-Runs of function words only are left out. Runs of one token would include "the" and contradict Table
-4, perturbed 1. TGI matches n-grams of up to three lemmas with the printed terms, including slurs.
-Quotations are kept, so the printed 0 of Table 4, perturbed 2, is not reproduced. The paper does not
-define when a mention of a group is in a hateful context. Here a quotation in the same sentence
-suffices, or an attack that the trained reader (a text classifier) finds. Source: Hu & Lee,
-arXiv:2601.13547, Eqs. 2 to 5 and section 3.3."""
+Runs that consist only of function words are left out. Runs of one token would include "the" and
+contradict Table 4, perturbed 1. TGI matches n-grams of up to three lemmas with the printed terms,
+including slurs. Quotations are kept, so the printed 0 of Table 4, perturbed 2, is not reproduced.
+The paper does not define when a mention of a group is in a hateful context. Here a quotation in the
+same sentence suffices, or an attack that the trained reader (a text classifier) finds. Source: Hu &
+Lee, arXiv:2601.13547, Eqs. 2 to 5 and section 3.3."""
 
 from __future__ import annotations
 
@@ -243,8 +243,8 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
 
 @cache_results(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> TermTable:
-    """Return a table of the printed terms as lemmas, "similarly processed" as the text (paper).
-    Terms take precedence over slurs."""
+    """Return a table of the printed terms as lemmas. As the paper says, they are "similarly
+    processed" to the text. Terms take precedence over slurs."""
     listed = TermTable()
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):

@@ -258,8 +258,8 @@ def _rank(control: HatexscoreRandomSpans) -> str:
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
-    """Describe a test that found no significant effect. The words "similar to random words" need a
-    rank at or below the median."""
+    """Describe a test that found no significant effect. The quotes are called similar to random
+    words only if their rank is at or below the median."""
     beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
     if control.share_beaten <= 0.5:
         return f"similar to random words ({beats})"

@@ -141,7 +141,8 @@ def _range(metric: str) -> Bounds:
 def _tables(
     reports: Sequence[HlvResult], keys: Sequence[str], over: Statistics
 ) -> Iterator[HlvTable]:
-    """Yield the means per method and condition, of the gains, and of the reference judges."""
+    """Yield the means per method and condition, of the gains, and of the reference judges. `keys`
+    has the cluster of each report."""
     items = list(zip(reports, keys, strict=True))
     for method in METHODS:
         results = [_result(report, method) for report in reports]

@@ -1,6 +1,6 @@
 """Estimates how well a judge can agree with people, given that people disagree with one another.
 
-`high` is the agreement of a judge that knows the distribution of people's answers. The
+`high` is the agreement of a judge whose answer is the distribution of people's answers. The
 distribution is sampled given the votes, under Jeffreys' prior. Ratings, rankings and annotators
 who chose several options are resampled instead. `low` is the agreement between two halves of
 the people. The Spearman-Brown formula extrapolates correlations to all people (Spearman 1910,
@@ -66,7 +66,7 @@ def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> Hl
 
 def normalize(measured: HlvMeasured, ceiling: HlvCeiling) -> dict[str, float | None]:
     """Return a judge's position between chance (0) and the human ceiling (1) for each metric. It is
-    None if the people's agreement is hardly above chance."""
+    None if the people's agreement is hardly better than chance."""
     shares: dict[str, float | None] = {}
     for name, metric in ceiling.metrics.items():
         value, room = _value(measured, name), metric.high - metric.chance

@@ -352,7 +352,7 @@ def cost(request: HlvRequest, reads: int) -> Sequence[Work]:
 
 def _prompts(judge: HlvJudge, options: int) -> int:
     """Return the number of prompts per condition (with or without explanations). A greedy judge
-    with a fixed order of options is asked only once."""
+    with a fixed order of options needs only one run."""
     runs = judge.runs if judge.temperature > 0 or judge.order == "rotated" else 1
     counts = {
         "rank": runs,

@@ -210,8 +210,8 @@ def score_predictions(
 
 
 def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMeasured:
-    """Return the scores of a judge whose answers are these n probabilities, rescaled to the range
-    of the human scores."""
+    """Return the scores of a judge that always answers these n probabilities. If the humans gave
+    ratings, the probabilities are mapped linearly to the rating scale."""
     ranks = kernel.fractional_ranks(values)
     if gold.kind != "scores":
         prediction = AveragePrediction(ranks, values, 1, 0, None)

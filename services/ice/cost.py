@@ -255,7 +255,7 @@ def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
 
 def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> tuple[int, int]:
     """Count the words that overlap with the spans, and the others, in the part of the text that the
-    model is sure to read."""
+    model reads in any case."""
     text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))
     for span in spans:

@@ -68,8 +68,9 @@ class Operators:
 
     def empty_example(self, operator: Operator) -> Example | None:
         """Return the baseline input of the released code: an empty text or five masks, without
-        template or pair. Return None if the variant does not use this baseline or the model cannot
-        read it. Source: `get_baseline_input` of ice-faithfulness 1.0.1 (operators.py)."""
+        template or pair. Return None if the variant or operator does not use this baseline, or if
+        the model cannot read it. Source: `get_baseline_input` of ice-faithfulness 1.0.1
+        (operators.py)."""
         mask = self.tokenized.tokens.mask_text
         released = self.tokenized.variant.released_operators and operator != "infill"
         unreadable = not self.scaffold and self.tokenized.kind == "classifier"
@@ -130,8 +131,8 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """The tokens that can fill masks. `ids` has token ids, each as often as it occurs.
-    `written` maps each id to its text at the first occurrence."""
+    """The tokens that the operator `infill` puts in place of removed tokens. `ids` has token ids,
+    each as often as it occurs. `written` maps each id to its text at the first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
@@ -143,7 +144,8 @@ class Pool:
 
 
 def pool_examples(request: IceRequest) -> list[Example]:
-    """Return the distinct texts whose tokens fill masks, without the request's own texts."""
+    """Return the distinct texts whose tokens replace removed tokens, without the request's own
+    texts."""
     request_texts = {_same(request.text), _same(request.text_pair or "")}
     options = request.options
     texts = [

@@ -421,7 +421,8 @@ BatchVerdict = Literal["faithful", "inconclusive", "anti-faithful", "undecidable
 
 
 class IceConfiguration(Message):
-    """A model, explanation, budget and operator, whose tests are averaged over all examples."""
+    """The settings (such as model, explanation and operator) of tests that are averaged over all
+    examples."""
 
     model: str
     variant: Variant

@@ -210,8 +210,8 @@ def finding(report: IceResult) -> Finding:
 
 def _beats(report: IceResult) -> Check:
     """Return the check that the explanation beats random ones. It combines sufficiency and
-    necessity if both were tested, else it uses sufficiency. All p-values are corrected for two
-    tests."""
+    necessity if both were tested, else it uses sufficiency. The tests and their combined reading
+    are corrected for two tests."""
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)

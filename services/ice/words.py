@@ -75,7 +75,7 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """Maps the distinct words of a request, and the texts that fill gaps, to ids."""
+    """Maps the distinct words of a request, and of the texts that fill gaps, to ids."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)

@@ -1,9 +1,9 @@
 """Continuous batching: one thread generates the texts of many callers.
 
-Before each token, waiting texts join the batch, in a fair order of tenants. Finished texts leave
-it, and texts whose callers no longer wait are dropped. If a pass raises, only a caller whose own
-pass raises gets the error. If the device has no memory for a pass, batches become smaller. A caller
-whose single text does not fit gets the error."""
+Before each token, waiting texts join the batch. The parties (a tenant's interactive or batch jobs)
+take turns. Finished texts leave the batch, and texts whose callers no longer wait are dropped. If a
+pass raises, only a caller whose own pass raises gets the error. If the device has no memory for a
+pass, batches become smaller. A caller whose single text does not fit gets the error."""
 
 from __future__ import annotations
 
@@ -111,7 +111,8 @@ class GenerationQueue:
         return self._batches[-1]
 
     def _joining(self) -> list[TextDraft]:
-        """Return the texts whose generation starts now, at most `TOGETHER` per party."""
+        """Return the texts whose generation starts now, at most `TOGETHER` per party (a tenant's
+        interactive or batch jobs)."""
         running = Counter(draft.owner.party for batch in self._batches for draft in batch.drafts)
         joining: list[TextDraft] = []
         with self._something:

@@ -126,7 +126,8 @@ class SorReaderUse(Message):
 
 
 class SorMaskNull(Null):
-    """The model's changes when random words of the post are masked, in runs of the same lengths."""
+    """Drops of the decision's probability when random words of the post are deleted, in runs of
+    the same lengths."""
 
     kind: Literal["other words"] = "other words"
     win_rate: float | None = Field(
@@ -149,7 +150,8 @@ class SorFaithfulness(Message):
 
 
 class SorResult(ExplainableReport):
-    """The score of a statement of reasons. Higher is better. It does not judge legality."""
+    """The result for a statement of reasons. A higher score is better. The score does not
+    judge legality."""
 
     range: tuple[float, float] = (0.0, 1.0)
     components: SorComponents

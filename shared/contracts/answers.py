@@ -19,8 +19,8 @@ Details = dict[str, JsonValue]
 
 
 def shown_result(result: Json | None, *, details: bool) -> Json | None:
-    """Return a stored result, and scores inside it, as the API's JSON. Metric-specific fields are
-    in `details`."""
+    """Return a stored result, and scores inside it, as the API's JSON. A metric's own fields are
+    in `details`. In scores, `details` is null unless it is requested."""
     if result is None:
         return None
     if "resamples" in result:

@@ -169,8 +169,8 @@ def with_mass(
 
 
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
-    """Return the mean over sampled reasonings, with half of the 95 % confidence interval as
-    uncertainty. Return the first judgement if none has probabilities."""
+    """Return the mean over sampled reasonings. Its uncertainty is half the width of the 95 %
+    confidence interval. Return the first judgement if none has probabilities."""
     read = [judgement for judgement in each if judgement.probabilities is not None]
     if not read:
         return each[0]
@@ -213,8 +213,8 @@ def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
 
 
 def low_mass(model: str, mass: float) -> str:
-    """Return the warning that all labels together have too little of the next token's probability
-    (`mass`)."""
+    """Return the warning that all labels together have less than half of the next token's
+    probability. `mass` is their sum."""
     return f"low-mass: {model} gives all labels together a probability of only {mass:.2g}"
 
 

@@ -45,7 +45,7 @@ class Word:
 
 
 class Column:
-    """Mark a short string of the caller, such as a label, as a column of `items.csv`.
+    """Marks a short string of the caller, such as a label, as a column of `items.csv`.
     `do_not_store_text` removes these strings."""
 
 

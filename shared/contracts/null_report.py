@@ -94,8 +94,8 @@ class Null(Message):
 
 
 class Calibration(Message):
-    """The passages of other posts from which the p-value `p_calibrated` is calculated. It is valid
-    on average, not for each text."""
+    """The passages of other posts from which the p-value `p_calibrated` is calculated. This p-value
+    is valid on average, not for each text."""
 
     basis: Literal["other posts"] = "other posts"
     posts: Count = Field(

@@ -314,7 +314,8 @@ def first_reason(error: ValueError) -> str:
 
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield a sentence for each label string with which another label's string begins."""
+    """Yield a sentence for each label string that equals another label's string or is its
+    beginning."""
     strings = [(label, string) for label, forms in verbalizers.items() for string in forms]
     for label, string in strings:
         for other, longer in strings:

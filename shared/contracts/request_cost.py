@@ -145,8 +145,8 @@ class WorkLimit:
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 
     def _share(self, work: Work, works: Sequence[Work]) -> float:
-        """Return the fraction of `work` that stays within the time limit, if the other works stay
-        unchanged."""
+        """Return the fraction of `work` that stays within the time limit, if the other amounts of
+        work stay unchanged."""
         seconds = work.seconds(self.tokens_per_second)
         return (self.seconds - (self.expected_time(works) - seconds)) / seconds
 

@@ -59,8 +59,8 @@ class SurprisingRule:
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
     """A group of results that is compared with chance separately. The dotted `path` leads to its
-    means in a batch report. `wanted` is the desired outcome, if not to score above random
-    explanations. `better` maps each component to its better direction."""
+    means in a batch report. `wanted` states the desired outcome, or is empty if results should
+    score above random explanations. `better` maps each component to its better direction."""
 
     path: str
     name: str
@@ -84,12 +84,12 @@ class FactPaths:
 
     Paths are dotted and lead into a report. `text`, `more_texts` and `decision_sent` lead into
     the request. Without `parts`, every number of `components` is a part. `chance` leads to the
-    share of random alternatives (rivals) with a worse score. `rivals` are the words for
-    "RIVALS[0] better than RIVALS[1]". `chance_score` is the expected score of a rival, or None
-    if it depends on the text. `score_range` is for reports without one. `groups` are compared
-    with chance separately. `gain` describes the main number of a batch report if it is a gain.
-    `caveats` are first words of warnings that the verdict repeats. `facets` holds (name,
-    SQL/JSON path) of filters."""
+    share of random alternatives (rivals) with a worse score. `rivals` are the words before
+    and after "better than". `chance_score` is the expected score of a rival, or None if it
+    depends on the text. `score_range` is for reports without one. `groups` are compared with
+    chance separately. `gain` describes the main number of a batch report if it is a gain.
+    `caveats` are first words of warnings that the summary of a batch report repeats. `facets`
+    holds (name, SQL/JSON path) of filters."""
 
     score: str = "score"
     model: str = "provenance.models.0.name"
@@ -284,7 +284,8 @@ class ReportedContract(ServiceContract):
 
     @property
     def compared(self) -> int:
-        """Return how many numbers of a result are compared (with systems or people)."""
+        """Return how many numbers of each result are compared between systems, or with people's
+        judgements."""
         return 1
 
     @cached_property

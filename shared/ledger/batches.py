@@ -331,8 +331,8 @@ def open_batches(connection: Connection) -> list[DueBatch]:
 
 
 def finish_answered(connection: Connection, only: Only = None) -> int:
-    """Set batches in which every line has a result to `finalizing`, so that their files are
-    written. Return the number of these batches."""
+    """Set batches in which every line has a result or an error to `finalizing`, so that their
+    files are written. Return the number of these batches."""
     return _turn(
         connection,
         (batches.c.status == "in_progress", ANSWERED, *of(only)),

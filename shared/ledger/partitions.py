@@ -198,8 +198,8 @@ def _seal(engine: Engine, part: JobPartition) -> bool:
 
 
 def _close(connection: Connection, part: JobPartition) -> bool:
-    """Forbid open jobs, and jobs without a row in the results table. Return False if the partition
-    has such a job."""
+    """Forbid open jobs in the partition, and jobs outside of batches without a row in the results
+    table. Return False if the partition has such a job."""
     connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
     job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)

@@ -375,7 +375,7 @@ BY_NAME: Mapping[str, ClassificationProtocol] = {
 
 
 def find_protocol(connection: Connection) -> str:
-    """Return the kind of server that its endpoints report. Raises BadInput without a report."""
+    """Return the kind of server that its endpoints report. Raises BadInput if none reports it."""
     for path in ("/info", "/models", "/v1/models"):
         try:
             answer = connection.get_at_root(path)

@@ -99,8 +99,8 @@ class Shares(Generic[Key]):
         self._clocks[key] = max(self._now, self._clocks.get(key, 0.0))
 
     def _remove(self) -> None:
-        """Remove the half of the idle keys that used the least service time. If such a key returns,
-        its clock starts at the current time."""
+        """Remove the half of the idle keys with the lowest clocks. If such a key returns, its clock
+        starts at the current time."""
         idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
         for key in idle[: len(idle) // 2]:
             del self._clocks[key]
@@ -109,7 +109,7 @@ class Shares(Generic[Key]):
 
 class Turns:
     """The order in which waiting parties (pairs of queue kind and tenant) get a shared resource.
-    Kinds take turns, then the tenants within a kind."""
+    The kind is chosen first, then the tenant. Interactive work gets a larger share than batches."""
 
     def __init__(self) -> None:
         self._lanes: Shares[bool] = Shares(lambda batch: BATCH_EVERY - 1.0 if batch else 1.0)

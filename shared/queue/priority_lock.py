@@ -1,5 +1,5 @@
-"""A lock for resources that only one thread can use. Waiting tenants get the lock in turn,
-interactive work first."""
+"""A lock for resources that only one thread can use. Waiting tenants get the lock in turn.
+Interactive work gets the larger share."""
 
 from __future__ import annotations
 

@@ -185,7 +185,7 @@ class BatchStatistics(Generic[BatchRequest]):
 
     def _sequence(self, scores: Sequence[float | None], bounds: Bounds) -> SequenceInterval | None:
         """Return a confidence sequence for the mean over texts, in the order of their first
-        results. None without scores or bounds."""
+        results. Return None without scores or bounds."""
         least, most = bounds
         by_text: dict[str, list[float]] = {}
         for score, key in zip(scores, self.keys(), strict=True):

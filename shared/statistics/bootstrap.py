@@ -106,9 +106,9 @@ def _roots(shift: Floats, error: Floats, rounding: float) -> Floats:
 
 
 def root_ends(value: float, error: float, roots: Floats, tail: float) -> tuple[float, float]:
-    """Return the ends of a bootstrap-t interval, value - t * `error`. t is a quantile of the
-    resamples' errors in standard errors (`roots`): 1 - `tail` for the low end, `tail` for the high
-    end. An end may be infinite."""
+    """Return the ends of a bootstrap-t interval, value - t * `error`. `roots` holds how far each
+    resample's mean lies from the estimate, in standard errors. t is their quantile 1 - `tail` for
+    the low end, and `tail` for the high end. An end may be infinite."""
     least = float(np.quantile(roots, tail, method="lower"))
     most = float(np.quantile(roots, 1 - tail, method="higher"))
     return value - most * error, value - least * error

@@ -156,7 +156,7 @@ class GroupSequential:
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
     """Return the sequential test for at most `most` comparisons with random passages, up to
-    199. The test may stop at each of `LOOKS` counts. At the last one it rejects as often as
+    199. The test may stop at each of `LOOKS` counts. At the last one it says "yes" as often as
     `LEVEL` allows."""
     indices = [index for index, look in enumerate(LOOKS) if look < most]
     looks = (*(LOOKS[index] for index in indices), most)

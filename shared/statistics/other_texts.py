@@ -25,8 +25,8 @@ STRATA = ((4, 7), (8, 11), (12, 14), (15, 18))  # numbers of other placements th
 
 
 def standings(values: Floats) -> Floats:
-    """Return how much each value differs from all: (x - mean) / (sd + 0.1). `values` holds one
-    number per position of the explanation, including the observed one. Higher is better."""
+    """Return how far each value lies above the mean of all: (x - mean) / (sd + 0.1). `values` holds
+    one number per placement, including the observed one. Higher is better."""
     return np.asarray((values - np.mean(values)) / (np.std(values) + SOFTENING), dtype=np.float64)
 
 
@@ -40,7 +40,7 @@ def removal_standings(without: Floats) -> Floats:
 @dataclass(frozen=True)
 class OtherText:
     """Another text for comparison, with one passage moved to all its possible positions.
-    `words` is the length of the text's longest part. `standings` says how far each position
+    `words` is the length of the passage's longest part. `standings` says how far each position
     stands out."""
 
     words: int

@@ -28,8 +28,8 @@ class Placements(ABC):
     @property
     @abstractmethod
     def count(self) -> int:
-        """Return the number of possible positions of the explanation's units, including the
-        observed ones, >= 1."""
+        """Return the number of placements (sets of unit numbers), including the observed one,
+        >= 1."""
 
     @abstractmethod
     def at(self, rank: int) -> Places:

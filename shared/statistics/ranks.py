@@ -47,7 +47,7 @@ def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
 def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
     """Return the one-sided p-value, (0, 1]: (1 + null scores >= observed) / (1 + null scores). Ties
     count against the observed score. The p-value is exact if `null` has the score of every other
-    possible position."""
+    placement (set of words that could have been marked)."""
     _finite(observed, null)
     if null.size == 0:
         return None

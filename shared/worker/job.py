@@ -82,7 +82,8 @@ patiently = retry(
 
 @dataclass(frozen=True)
 class MessageDelivery:
-    """A message's kind of queue, and True in `again` if the scheduler sent it again."""
+    """How a message arrived: `batch` is its kind of queue, `again` is True if the scheduler sent it
+    again."""
 
     batch: bool = False
     again: bool = False
@@ -173,8 +174,9 @@ def shares(batch: bool) -> TenantShares:
 
 @contextmanager
 def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Claim | None]:
-    """Claim a job while the block runs. Yield the claim, or None if no job may be claimed. If all
-    waiting jobs belong to tenants that have used their share, the message is sent again."""
+    """Claim a job, and count it against its tenant's share while the block runs. Yield the claim,
+    or None if no job may be claimed. If all waiting jobs belong to tenants that have used their
+    share, the message is sent again."""
     of_tenants = shares(queue.batch)
     claim = _claim(of_tenants, job_id, ClaimOrder(queue, again))
     try:
@@ -199,8 +201,8 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
 
 
 def run_first(batch: bool) -> AbstractContextManager[None]:
-    """Return a context manager in which an interactive job runs before long computations. For batch
-    jobs it does nothing."""
+    """Return a context manager in which a short step of an interactive job runs before long
+    computations. For batch jobs it does nothing."""
     return nullcontext() if batch else interpreter.quick()
 
 

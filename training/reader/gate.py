@@ -113,8 +113,8 @@ SIDES = frozenset({"hateful", "non-hateful"})
 
 
 def _verdict(read: list[Read], get: Get) -> str:
-    """Format the shares of correct and inverted verdicts, and of false verdicts where none is
-    stated."""
+    """Format the share of correct verdicts, the number of inverted ones, and the number of false
+    verdicts where none is stated."""
     stated = [one for one in read if one.right <= SIDES]
     right = sum(get(one) == one.right for one in stated)
     inverted = sum(get(one) <= SIDES and get(one) != one.right for one in stated)

@@ -21,7 +21,7 @@ MISSING = "Local() needs the service's own code: pip install -e path/to/touchsto
 
 
 class Engine(Protocol):
-    """The interface by which the service's package runs the service in this process."""
+    """Runs the service in this process. The service's package implements this interface."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Process a request and its job. Return the HTTP status and JSON body."""

@@ -109,8 +109,8 @@ def variance(sums: ScoreSums) -> float:
 
 
 def _bin_pairs(bins: list[int], other: list[int]) -> list[tuple[float, float]]:
-    """Return pairs of counts for bins that are not empty in both periods. Empty bins count as
-    0.5."""
+    """Return pairs of counts for the bins that are not empty in at least one of both periods. A
+    count of 0 becomes 0.5."""
     return [(a or HALF, b or HALF) for a, b in zip(bins, other, strict=True) if a or b]
 
 

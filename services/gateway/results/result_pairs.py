@@ -87,7 +87,7 @@ def pairs_of(
 ) -> list[PairedLine]:
     """Return the pairs, largest score difference first. Pairs without a difference come last. Lines
     are paired by custom_id if both have it and the text is the same, otherwise by text and label.
-    `all_named` means that all lines have a custom_id, so none are paired by text."""
+    `all_named` means that all pairs have a custom_id, so no pairs are searched by text."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     return _first_of([PairedLine(*row) for row in connection.execute(query)], limit)
 

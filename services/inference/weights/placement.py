@@ -39,9 +39,9 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
-    """Return the dtype for a model's weights. `auto` is bfloat16 on recent GPUs, and for large
-    causal models on processors that support it. Encoders on a processor stay in float32, so
-    that texts give the same bits in any batch. `fast` is as in `fast_arithmetic`, on a GPU as
+    """Return the dtype for a model's weights. `auto` is bfloat16 on GPUs since Ampere, and for
+    large causal models on processors that support it. Encoders on a processor stay in float32,
+    so that texts give the same bits in any batch. `fast` is as in `fast_arithmetic`, on a GPU as
     `auto`. Raises ValueError for int8 without hardware support."""
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError(

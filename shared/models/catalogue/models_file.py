@@ -121,7 +121,7 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
 
 class UnknownKind(ValueError):
     """Raised if neither an entry nor its files state the kind of model. `folder` is the model's
-    folder if this folder is missing."""
+    folder if it is missing, unreadable or empty, else None."""
 
     def __init__(self, source: str, root: Path) -> None:
         super().__init__(

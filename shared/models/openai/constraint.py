@@ -45,7 +45,8 @@ CONSTRAINTS: tuple[Constraint, ...] = (
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """Functions that repeat a question to a server with other request fields."""
+    """A question to a server, as two functions. `ids` returns token ids of labels. `first` repeats
+    the question with other request fields."""
 
     ids: Callable[[Sequence[str]], Sequence[int]]  # first tokens of these words; empty: unknown
     first: Callable[[Json], LogprobEntry | None]  # first position with these fields; None: rejected

@@ -96,7 +96,7 @@ def make_question(example: Example, entry: ModelEntry | None = None) -> Question
 
 def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
     """Return the entry's prompt, overridden by the prompt in the request. Raises BadInput if the
-    entry forbids it."""
+    entry forbids this, or if the request's prompt is invalid."""
     if entry is None or example.prompt is None:
         return entry.prompt if entry else None
     if not entry.allow_request_prompt:

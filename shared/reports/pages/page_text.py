@@ -92,7 +92,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class TokenRun:
-    """Adjacent pieces of a heat map that all belong to the rationale (outlined), or all do not."""
+    """Adjacent pieces of a heat map that all belong to marked spans (outlined), or all do not."""
 
     stretches: tuple[Stretch, ...]
     outlined: bool

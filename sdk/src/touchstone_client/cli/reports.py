@@ -168,7 +168,7 @@ def _split_report(ts: Touchstone, batch: Any, by: str) -> Any:
 
 @contextmanager
 def _by_errors(by: str | None) -> Iterator[None]:
-    """In this block, convert the service's error about the option `--by` into WrongUse."""
+    """While the block runs, convert the service's error about the option `--by` into WrongUse."""
     try:
         yield
     except BadRequest as error:

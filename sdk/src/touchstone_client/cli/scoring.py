@@ -196,9 +196,9 @@ class Submission:
         return self._ts.batches.create(stored, self._metric, metadata=self._metadata)
 
     def send_valid(self, content: BinaryIO, name: str, unread: Mapping[int, str]) -> Batch:
-        """Submit the file without its invalid lines, and print these lines. `unread` holds the
-        lines that cannot be parsed. The batch fails if no line is left, or if several uploads still
-        have invalid lines."""
+        """Submit the file. While the service rejects lines, submit it again without them. Print
+        the lines left out, with those of `unread`, which cannot be parsed. The batch fails if no
+        line is left, or if 10 further uploads still have invalid lines."""
         refused = dict(unread)
         batch = self.send(content, name)
         for _ in range(MOST_UPLOADS):
