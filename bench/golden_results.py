@@ -8,6 +8,7 @@ every metric over its results. Models are the embedded ones, and the scripted on
 from __future__ import annotations
 
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -139,6 +140,7 @@ def _settled(answer: Json) -> Json:
 
 def main() -> int:
     """Record, and say which entries are others now."""
+    os.environ["TOUCHSTONE_DTYPE"] = "float32"
     before = read(FILE, "") if FILE.exists() else {}
     after = written(entries(), FILE)
     others = [name for name in after if canonical(after[name]) != canonical(before.get(name))]

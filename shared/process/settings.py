@@ -234,6 +234,11 @@ class Settings(FromEnvironment):
         description="seconds until an unanswered call to a model worker is sent again, at most "
         "twice",
     )
+    dtype: Literal["auto", "float32"] = Field(
+        default="auto",
+        description='of models with `dtype = "auto"` on a processor. `auto`: encoders compute in '
+        "bfloat16 if the processor multiplies it; `float32`: the same request has the same bytes",
+    )
     padded_tokens: int | None = Field(
         default=None,
         ge=16,

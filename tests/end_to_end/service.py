@@ -70,7 +70,7 @@ def environment() -> dict[str, str]:
         name: value
         for name, value in os.environ.items()
         if name not in servers and not name.startswith("TOUCHSTONE_")
-    }
+    } | {"TOUCHSTONE_DTYPE": "float32"}
 
 
 @contextmanager

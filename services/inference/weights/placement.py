@@ -19,8 +19,10 @@ from safetensors import SafetensorError, safe_open
 from shared.models.catalogue.availability import LoadingError
 from shared.models.catalogue.entry import ModelEntry
 from shared.process.numerics import computes_bfloat16, computes_int8, fast_arithmetic
+from shared.process.settings import settings
 
 AMPERE = (8, 0)  # CUDA compute capability from which bfloat16 is computed in hardware
+GAINING = ("classifier", "similarity")  # no verdict of theirs changed in `bench.fast_dtype`
 LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 on a processor
 
 
@@ -39,10 +41,10 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
-    """Return the dtype for a model's weights. `auto` is bfloat16 on GPUs since Ampere, and for
-    large causal models on processors that support it. Encoders on a processor stay in float32,
-    so that texts give the same bits in any batch. `fast` is as in `fast_arithmetic`, on a GPU as
-    `auto`. Raises ValueError for int8 without hardware support."""
+    """Return the dtype for a model's weights. `auto` is bfloat16 on GPUs from Ampere on, and on
+    processors that support it for classifiers, bi-encoders and large causal models, unless
+    `TOUCHSTONE_DTYPE` is float32. `fast` is as in `fast_arithmetic`, on a GPU as `auto`. Raises
+    ValueError for int8 without hardware support."""
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError(
             'dtype int8 needs a processor with VNNI or AMX; use "fast" or "auto" instead'
@@ -55,8 +57,9 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
     if device.type == "cuda":
         is_new = torch.cuda.get_device_capability(device) >= AMPERE
         return "bfloat16" if is_new else "float32"
-    is_large = entry.kind == "causal" and parameters(folder) > LARGE
-    return "bfloat16" if is_large and computes_bfloat16() else "float32"
+    gains = entry.kind in GAINING or (entry.kind == "causal" and parameters(folder) > LARGE)
+    wanted = settings().dtype == "auto" and gains
+    return "bfloat16" if wanted and computes_bfloat16() else "float32"
 
 
 def torch_dtype(dtype: str) -> torch.dtype:

@@ -29,6 +29,7 @@ from shared.contracts.calls import AttributionMethod, Example
 from shared.contracts.errors import BadInput, ModelNotReady, ScoringError
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.entry import ModelEntry
+from shared.process.settings import Settings
 from tests.inference.shapes import byte_tokenizer
 from tests.promises import as_promised
 from tests.tiny_models.encoders import ENCODERS, Encoder, save_encoder
@@ -362,8 +363,10 @@ def entry(kind: str, dtype: str = "auto") -> ModelEntry:
 @pytest.mark.parametrize(
     ("kind", "size", "hardware", "dtype"),
     [
-        ("classifier", 2_000_000_000, True, "float32"),
-        ("similarity", 2_000_000_000, True, "float32"),
+        ("classifier", 1_000_000, True, "bfloat16"),
+        ("classifier", 2_000_000_000, False, "float32"),
+        ("similarity", 1_000_000, True, "bfloat16"),
+        ("cross-encoder", 2_000_000_000, True, "float32"),
         ("causal", 2_000_000_000, True, "bfloat16"),
         ("causal", 2_000_000_000, False, "float32"),
         ("causal", 1_000_000_000, True, "float32"),
@@ -375,6 +378,9 @@ def test_dtype_auto_on_a_processor(
     monkeypatch.setattr("services.inference.weights.placement.parameters", lambda _folder: size)
     monkeypatch.setattr("services.inference.weights.placement.computes_bfloat16", lambda: hardware)
     cpu = torch.device("cpu")
+    assert dtype_of(entry(kind), cpu, Path()) == "float32"  # as tests set it
+    auto = Settings(dtype="auto")
+    monkeypatch.setattr("services.inference.weights.placement.settings", lambda: auto)
     assert dtype_of(entry(kind), cpu, Path()) == dtype
     assert dtype_of(entry(kind, "float16"), cpu, Path()) == "float16"
 
