@@ -36,7 +36,7 @@ secrets:  ## ./secrets for docker-compose.yml: made once, what is there stays
 demo: $(VENV)/runtime  ## score examples/posts.jsonl through the whole service, print a table, stop
 	$(RUN) -m cli.stack demo
 
-serve: $(VENV)/runtime  ## the same service, until Ctrl-C
+serve: $(VENV)/runtime site/index.html  ## the same service, until Ctrl-C
 	PYTHONUNBUFFERED=1 exec $(BIN)/python -m cli.stack serve
 
 MET := .pytest_cache/answers
@@ -124,6 +124,9 @@ group-names: $(VENV)/guide  ## names of groups in eight languages, from CLDR and
 $(VENV)/guide: $(VENV)/runtime requirements/guide.lock
 	sh requirements/install.sh $(BIN)/python guide
 	touch $@
+
+site/index.html: $(VENV)/guide mkdocs.yml $(shell find docs/guide -type f)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 guide: $(VENV)/guide  ## the guide, in site/, which the service shows at /guide; dead links fail
 	$(BIN)/zensical build --clean --strict

@@ -50,7 +50,7 @@ KEY: list[dict[str, list[str]]] = [{"key": []}]
 METHODS = ("get", "put", "post", "delete", "patch")
 SERVER = {"url": "/", "description": "the service that gave you this file"}
 LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
-CONTACT = {"name": "Touchstone", "url": "https://touchstone.dev"}
+
 TAGS = {
     "scores": "Score explanations, one by one or up to 1,000 in a call.",
     "jobs": "Jobs: requests and their results.",
@@ -111,7 +111,6 @@ def build_description(app: FastAPI) -> Json:
         summary=app.summary,
         description=app.description,
         license_info=LICENSE,
-        contact=CONTACT,
         servers=[SERVER],
         tags=[{"name": name, "description": says} for name, says in TAGS.items()],
         routes=app.routes,

@@ -31,7 +31,7 @@ from shared.contracts.validation_messages import plain
 
 Problem = dict[str, Any]
 
-TYPE_BASE = "https://touchstone.dev/problems/"
+TYPE_BASE = "/guide/errors#"  # of the service that answers
 # draft-ietf-httpapi-ratelimit-headers-10, section 6.1
 QUOTA_EXCEEDED = "https://iana.org/assignments/http-problem-types#quota-exceeded"
 INSTANCE = "urn:touchstone:"  # and the id of the request

@@ -384,6 +384,6 @@ def unknown_settings() -> list[tuple[str, str | None]]:
 
 
 try:
-    SERVICE_VERSION = version("touchstone")
+    SERVICE_VERSION = version("touchstone-server")
 except PackageNotFoundError:  # a checkout that was never installed
     SERVICE_VERSION = "0.0.0+checkout"

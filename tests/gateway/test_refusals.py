@@ -147,7 +147,7 @@ def test_what_the_router_refuses_has_a_code_too(
 ) -> None:
     found = client.request(method, path)
     assert found.json()["error"]["code"] == code
-    assert found.json()["type"].endswith(f"/problems/{code}")
+    assert found.json()["type"].endswith(f"/guide/errors#{code}")
     assert found.headers["x-should-retry"] == "false"
 
 

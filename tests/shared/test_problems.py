@@ -119,7 +119,7 @@ def test_every_error_of_the_tree_has_an_address_and_a_kind() -> None:
     for error in every_error():
         found = to_public(make(error.slug, error.title, error.status, "a detail"), "req_1")
         assert SLUG.fullmatch(found["error"]["code"]), error
-        assert found["type"].endswith("/" + error.slug)
+        assert found["type"] == f"/guide/errors#{error.slug}"
         assert found["instance"] == "urn:touchstone:req_1"
         assert found["error"]["message"] == f"{error.title}: a detail"
         assert found["error"]["type"].endswith("_error")

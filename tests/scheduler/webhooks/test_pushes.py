@@ -31,7 +31,7 @@ FAR = timedelta(hours=1)
 MARKER = "zqxjkv"  # in every text that a caller could send
 KEY = "Bearer a-key-of-the-tool"
 TRACE = {"trace_id": "0af7651916cd43dd8448eb211c80319c", "span_id": "b7ad6b7169203331"}
-PROBLEM = {"type": "https://touchstone.dev/problems/too-costly", "detail": MARKER, "status": 422}
+PROBLEM = {"type": "/guide/errors#too-costly", "detail": MARKER, "status": 422}
 
 
 def endpoint(engine: Engine, chosen: Settings, url: str, name: str, **more: Any) -> str:

@@ -73,7 +73,7 @@ def succeed(connection: Connection, job_id: str) -> None:
 
 
 def fail(connection: Connection, job_id: str) -> None:
-    error = {"type": "https://touchstone.dev/problems/x", "detail": "a private detail"}
+    error = {"type": "/guide/errors#x", "detail": "a private detail"}
     assert leases.fail(connection, claimed(connection, job_id), error)
 
 

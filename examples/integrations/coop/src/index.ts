@@ -15,7 +15,7 @@ const CARDS = JSON.parse(
   readFileSync(new URL("../cards.json", import.meta.url), "utf-8"),
 ) as Record<string, Card>;
 const INTEGRATION = "TOUCHSTONE";
-const DOCS = "https://touchstone.dev/guide/integrations";
+const DOCS = "https://touchstone.example/guide/integrations";
 const WAIT_SECONDS = 10;
 
 export const signalType = (metric: string): string => `TOUCHSTONE_${metric.toUpperCase()}`;
