@@ -72,7 +72,7 @@ def _tables(
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if is_gold(key)]
-    yield [[*FIRST, *(".".join(path) for path in columns), *LAST, *people]]
+    yield [[*FIRST, *names_apart(columns, (*FIRST, *LAST)), *LAST, *people]]
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -96,6 +96,13 @@ def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
         return []
     numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
     return [CHECKS, *numbers] if issubclass(contract.report, Report) else numbers
+
+
+def names_apart(columns: Iterable[Sequence[str]], others: Collection[str]) -> list[str]:
+    """Return the names of columns of a result. A name that one of the `others` has begins with
+    `result.`."""
+    names = (".".join(path) for path in columns)
+    return [f"result.{name}" if name in others else name for name in names]
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
