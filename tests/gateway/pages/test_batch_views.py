@@ -186,6 +186,8 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
         "csrf": token(page), "metric": "hatexscore", "query": "verdict=holds_up",
         "name": "good ones", "share": batch_id,
     }  # fmt: skip
+    for refused_form in ({"query": "verdict=bogus"}, {"query": "metric=sor"}, {"metric": "sor"}):
+        assert own.post("/views", data=form | refused_form).status_code == 422, refused_form
     assert own.post("/views", data=form).headers["location"] == "/views"
     listed = own.get("/views")
     link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32}\.html)"', listed.text)
