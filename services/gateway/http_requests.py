@@ -33,6 +33,7 @@ from shared.contracts.problems import (
     unique_members,
     validation_problem,
 )
+from shared.contracts.validation_messages import METADATA_KEY
 from shared.ledger.engine import Order, Slice
 from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
@@ -48,7 +49,6 @@ KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
 AFTER = "the `last_id` of the page before"
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
-METADATA_KEY = r"[^\[\]\x00-\x1f\x7f]{1,64}"
 METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
 METADATA_PARAMETER = {
     "name": "metadata",
