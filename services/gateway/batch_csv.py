@@ -28,6 +28,10 @@ FIRST = ("custom_id", "line", "job_id", "status", "score")
 JUDGED = (("verdict",), ("reason",))  # of a metric's result
 CHECKS = ("checks",)  # likewise, in one cell
 LAST = ("warnings", "warned", "error")  # how many, and their words
+RESULT_COLUMNS = {  # of a downloaded table: no part of a request
+    *FIRST[1:], *LAST, "verdict", "reason", "reasons", "checks", "masked_text", "chance",
+    "decision_sent", "decision_stated",
+}  # fmt: skip
 PARTS = ("components", "control")
 TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's
 MARKS = (Word, Column)  # strings that have a column
@@ -253,7 +257,17 @@ def csv_field(value: str | float | None) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    return f"'{value}" if is_formula(value) else value
+    return f"'{value}" if is_formula(value.lstrip("'")) else value
+
+
+def unquoted(cell: str) -> str:
+    """Return the text that `csv_field` wrote as this cell."""
+    return cell[1:] if cell[:1] == "'" and is_formula(cell.lstrip("'")) else cell
+
+
+def is_exported(columns: Collection[str]) -> bool:
+    """Return True if a table with these columns was downloaded from a batch."""
+    return set(FIRST) <= set(columns)
 
 
 def is_formula(text: str) -> bool:
