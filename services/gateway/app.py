@@ -6,7 +6,7 @@ import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import openapi, refusals
@@ -22,6 +22,7 @@ from services.gateway.caller import (
     SessionStore,
 )
 from services.gateway.file_store_watch import FileStoreWatch
+from services.gateway.http_requests import check_query
 from services.gateway.pages import assets as pages
 from services.gateway.pages import guide
 from services.gateway.request_limits import BodyTimeoutMiddleware, RequestLimitMiddleware
@@ -82,6 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Scores explanations.",
         description=DESCRIPTION,
         lifespan=_lifespan,
+        dependencies=[Depends(check_query)],
         docs_url=None,  # they load scripts from elsewhere; `pages.reference` is our own
         redoc_url=None,
     )

@@ -28,6 +28,10 @@ FIRST = ("custom_id", "line", "job_id", "status", "score")
 JUDGED = (("verdict",), ("reason",))  # of a metric's result
 CHECKS = ("checks",)  # likewise, in one cell
 LAST = ("warnings", "warned", "error")  # how many, and their words
+RESULT_COLUMNS = {  # of a downloaded table: no part of a request
+    *FIRST[1:], *LAST, "verdict", "reason", "reasons", "checks", "masked_text", "chance",
+    "decision_sent", "decision_stated",
+}  # fmt: skip
 PARTS = ("components", "control")
 TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's
 MARKS = (Word, Column)  # strings that have a column
@@ -72,7 +76,7 @@ def _tables(
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if is_gold(key)]
-    yield [[*FIRST, *(".".join(path) for path in columns), *LAST, *people]]
+    yield [[*FIRST, *names_apart(columns, (*FIRST, *LAST)), *LAST, *people]]
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -96,6 +100,13 @@ def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
         return []
     numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
     return [CHECKS, *numbers] if issubclass(contract.report, Report) else numbers
+
+
+def names_apart(columns: Iterable[Sequence[str]], others: Collection[str]) -> list[str]:
+    """Return the names of columns of a result. A name that one of the `others` has begins with
+    `result.`."""
+    names = (".".join(path) for path in columns)
+    return [f"result.{name}" if name in others else name for name in names]
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:
@@ -246,7 +257,17 @@ def csv_field(value: str | float | None) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return repr(value)
-    return f"'{value}" if is_formula(value) else value
+    return f"'{value}" if is_formula(value.lstrip("'")) else value
+
+
+def unquoted(cell: str) -> str:
+    """Return the text that `csv_field` wrote as this cell."""
+    return cell[1:] if cell[:1] == "'" and is_formula(cell.lstrip("'")) else cell
+
+
+def is_exported(columns: Collection[str]) -> bool:
+    """Return True if a table with these columns was downloaded from a batch."""
+    return set(FIRST) <= set(columns)
 
 
 def is_formula(text: str) -> bool:

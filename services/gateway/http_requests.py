@@ -11,9 +11,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
-from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar
+from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar, get_args, get_origin
 
 from fastapi import Depends, Header, Query, Request
 from pydantic import BeforeValidator, ValidationError
@@ -32,6 +33,7 @@ from shared.contracts.problems import (
     unique_members,
     validation_problem,
 )
+from shared.contracts.validation_messages import METADATA_KEY
 from shared.ledger.engine import Order, Slice
 from shared.ledger.file_store import PIECE_BYTES, FileStore, store_error
 
@@ -47,7 +49,6 @@ KEY_FORM = re.compile(r'"[ !#-~]{1,255}"|[!#-~]([ !#-~]{0,253}[!#-~])?')
 MOST_ON_A_PAGE = 100
 AFTER = "the `last_id` of the page before"
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
-METADATA_KEY = r"[^\[\]\x00-\x1f\x7f]{1,64}"
 METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
 METADATA_PARAMETER = {
     "name": "metadata",
@@ -205,6 +206,28 @@ def page_after(shape: re.Pattern[str]) -> Any:
     """Return the declaration of the query parameter `after` of a list. `shape` is the pattern of
     the list's ids."""
     return Query(description=AFTER, pattern=f"^{shape.pattern}$")
+
+
+async def check_query(request: Request) -> None:
+    """Raise BadInput for a query parameter with U+0000, and for a parameter of the API that occurs
+    twice but is not a list. Pages say themselves which of their filters they ignore."""
+    sent = request.query_params.multi_items()
+    for name, value in sent:
+        if "\0" in name or "\0" in value:
+            detail = f"the query parameter {name!r} contains U+0000, which is not allowed"
+            raise BadInput(detail, pointer=f"/{name}")
+    route = request.scope["route"]
+    if not route.include_in_schema:
+        return
+    lists = {
+        field.alias
+        for field in route.dependant.query_params
+        if any(get_origin(part) is list for part in get_args(field.field_info.annotation))
+    }
+    counts = Counter(name for name, _ in sent)
+    for name, count in counts.items():
+        if count > 1 and name not in lists:
+            raise BadInput(f"{name!r} occurs {count} times; send it once", pointer=f"/{name}")
 
 
 def check_filters(request: Request) -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import IO, Any, TypeVar
 
+from services.gateway.batch_csv import is_exported, unquoted
 from shared.contracts.column_names import ID, is_gold
 from shared.contracts.fields import options_of
 from shared.contracts.messages import MOST_METADATA
@@ -49,6 +50,12 @@ BINARY = {
 }
 SEPARATOR = "sep="  # Excel's own first line, as in `sep=;`
 WORK_SECONDS, REST_SECONDS = 0.01, 0.01
+PREFIX = "metadata."  # of the columns of a downloaded table
+AS_KEY = {  # characters that a key of metadata cannot have
+    **dict.fromkeys((*range(32), 127), " "),
+    ord("["): "(",
+    ord("]"): ")",
+}
 Row = Mapping[str, Any]
 T = TypeVar("T")
 
@@ -93,7 +100,9 @@ class TableMapping:
                 body[name] = value
         of_metadata = {name: row[name] for name in self.metadata if row.get(name) not in (None, "")}
         metadata = {  # a list, as JSON Lines may have it, stays JSON
-            name: cell if isinstance(cell, str) else json.dumps(cell, ensure_ascii=False)
+            (name.removeprefix(PREFIX) or name).translate(AS_KEY): cell
+            if isinstance(cell, str)
+            else json.dumps(cell, ensure_ascii=False)
             for name, cell in of_metadata.items()
         }
         return body | ({"metadata": metadata} if metadata else {})
@@ -105,9 +114,10 @@ class TableMapping:
 
 
 def guess_metadata(names: Sequence[str], rows: Sequence[Row], used: Collection[str]) -> list[str]:
-    """Return the columns that become metadata by default: human labels first, then columns with few
-    values, such as a market. `used` holds the columns that become fields."""
-    gold = [name for name in names if is_gold(name)]
+    """Return the columns that become metadata by default: human labels and downloaded metadata
+    first, then columns with few values, such as a market. `used` holds the columns that become
+    fields."""
+    gold = [name for name in names if is_gold(name) or name.startswith(PREFIX)]
     free = [
         candidate
         for candidate in names
@@ -198,6 +208,7 @@ def _of_csv(
         if len(set(names)) < len(names):
             raise TableError(skipped + 1, "names a column twice; give each column its own name")
         _check_columns(skipped + 1, names)
+        has_quotes = is_exported(names)
         begin = skipped + reader.line_num + 1
         for cells in reader:
             if cells and len(cells) != width:
@@ -206,6 +217,8 @@ def _of_csv(
                 )
             if any(cells[len(names) :]):
                 raise TableError(begin, f"has a cell in a column without a name: {cells[-1]!r}")
+            if cells and has_quotes:
+                cells = [unquoted(cell) for cell in cells]
             if cells:
                 yield begin, dict(zip(names, cells, strict=False))
             begin = skipped + reader.line_num + 1

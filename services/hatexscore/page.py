@@ -202,15 +202,16 @@ def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
     fields, control, models = request.explanation_fields, report.control, report.provenance.models
     whole, without = report.probability_original, report.probability_masked
     drops = () if control is None else control.signed_drops
-    why = ""
-    if report.hallucinated_quotes:
+    why, words = "", " ".join(fields.quotes or ()) if fields else ""
+    is_wordless = without is None and not re.search(r"\w", words)
+    if report.hallucinated_quotes or is_wordless:
         why = "These words are not in the post."
     elif whole is None or without is None:
         why, without = report.reason, None
     elif not drops:
         why = "The post has no other phrases of that length to compare with."
     return Lens(
-        words=" ".join(fields.quotes or ()) if fields else "",
+        words=words,
         label=report.decision if report.decision and report.decision not in SIDES else HATEFUL,
         model=models[0].name if models else "",
         whole=whole,

@@ -13,9 +13,12 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     StringConstraints,
+    WithJsonSchema,
 )
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
+
+from shared.contracts.validation_messages import METADATA_KEY
 
 Variant = Literal["robust", "paper", "reference"]
 Direction = Literal["higher_is_better", "lower_is_better"]
@@ -23,7 +26,12 @@ ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
 Runtime = Literal["torch", "openvino"]
 Numerics = Literal["bytes", "tolerance"]
 
-MetadataKey = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+MetadataKey = Annotated[
+    str,
+    StringConstraints(min_length=1, max_length=64, pattern=f"^{METADATA_KEY}$"),
+    # a bare pattern would become `patternProperties`, which few generators of clients read
+    WithJsonSchema({"type": "string", "allOf": [{"pattern": f"^{METADATA_KEY}$"}]}),
+]
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 MOST_METADATA = 16  # pairs
 EDITED = "edited_from"  # key of metadata: the job whose request somebody has changed on a page

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 from pydantic import ValidationError
@@ -27,7 +27,7 @@ from shared.contracts.errors import (
     TooCostly,
 )
 from shared.contracts.messages import Message
-from shared.contracts.validation_messages import plain
+from shared.contracts.validation_messages import Path, plain, refusal
 
 Problem = dict[str, Any]
 
@@ -226,9 +226,12 @@ MOST_MEMBERS = 1_000  # of one object in a request
 
 
 def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
-    """Return the message. `body` is the same JSON, decoded. Raises ValidationError, or BadInput if
-    an object has too many keys."""
+    """Return the message. `body` is the same JSON, decoded. Raises ValidationError, also for
+    U+0000, which the database cannot hold, or BadInput if an object has too many keys."""
     check_object_size(body)
+    if (b"\\u0000" if isinstance(raw, bytes) else "\\u0000") in raw:  # type: ignore[operator]
+        for path in with_nul(body):
+            raise refusal(path, "must not contain the character U+0000")
     try:
         return message.model_validate_json(raw, strict=True)
     except ValidationError as error:
@@ -237,6 +240,18 @@ def parse_strict(message: type[M], raw: bytes | str, body: Any) -> M:
         ):
             raise
     return message.model_validate_json(json.dumps(normalize_numbers(body)), strict=True)
+
+
+def with_nul(value: Any, path: Path = ()) -> Iterator[Path]:
+    """Yield the path of each text in a JSON value that contains U+0000."""
+    if isinstance(value, str) and "\0" in value:
+        yield path
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from with_nul(item, (*path, index))
+    elif isinstance(value, dict):
+        for name, item in value.items():
+            yield from [path] if "\0" in name else with_nul(item, (*path, name))
 
 
 class RepeatedKey(ValueError):

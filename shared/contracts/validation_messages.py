@@ -13,6 +13,7 @@ from pydantic_core import ErrorDetails, InitErrorDetails, PydanticCustomError
 Path = tuple[int | str, ...]
 ID = re.compile(r"\^([a-z]+_)\[0-9a-f\]\{32\}\$")  # the pattern of our own ids
 NUL_FREE = r"^[^\x00]*$"
+METADATA_KEY = r"[^\[\]\x00-\x1f\x7f]{1,64}"  # what the filter `metadata[KEY]` can name
 LANGUAGE_TAG = r"^(\*|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$"  # BCP 47; `*`: all
 
 SAID = {
@@ -50,6 +51,7 @@ SAID = {
 OF_PATTERN = {
     LANGUAGE_TAG: "must be a language tag (BCP 47), as in de or hi-Latn, or *",
     NUL_FREE: "must not contain the character NUL",
+    f"^{METADATA_KEY}$": "a key of metadata must not contain [, ] or a control character",
 }
 
 IN_JSON = {"True": "true", "False": "false", "None": "null"}

@@ -61,26 +61,26 @@ def end(engine: Engine, job_id: str) -> None:
         assert leases.succeed(connection, claim, a_result(1))
 
 
-@pytest.mark.parametrize("field", ["text", "explanation", "metadata"])
-def test_what_the_database_cannot_hold_ends_as_any_job(
-    client: httpx.Client, engine: Engine, field: str
+@pytest.mark.parametrize(
+    ("odd", "pointer"),
+    [
+        ({"text": "a\0b"}, "/text"),
+        ({"metadata": {"k": "\\\0"}}, "/metadata/k"),
+        ({"metadata": {"user[id]": "u1"}}, "/metadata/user[id]"),
+        ({"metadata": {"a\nb": "u1"}}, "/metadata/a\nb"),
+    ],
+)
+def test_what_cannot_be_kept_or_found_again_is_refused(
+    client: httpx.Client, odd: dict[str, Any], pointer: str
 ) -> None:
-    """U+0000 and a lone surrogate become U+FFFD, as in a single request."""
-    odd = {"k\0": "a\0b"} if field == "metadata" else "a\0b\\u0000"
-    [first, second] = ids_of(
-        client.post(BULK, json={"metric": METRIC, "requests": [GOOD | {field: odd}] * 2})
-    )
-    sent = client.get(f"/v1/jobs/{first}").json()
-    assert sent["status"] == "queued"
-    if field == "metadata":
-        assert sent["metadata"] == {"k\ufffd": "a\ufffdb"}
-    assert client.post(f"/v1/jobs/{first}/cancel").json()["status"] == "cancelled"
-    with engine.begin() as connection:
-        claim = leases.claim(connection, second, lease=LEASE, max_attempts=3)
-        assert claim is not None
-        if field != "metadata":
-            assert claim.request[field] == "a\ufffdb\\u0000"
-        assert leases.succeed(connection, claim, a_result(1))
+    body = GOOD | odd
+    single = client.post(f"/v1/scores/{METRIC}", json=body)
+    bulk = client.post(BULK, json={"metric": METRIC, "requests": [GOOD, body]})
+    assert (single.status_code, bulk.status_code) == (422, 422)
+    assert single.json()["errors"][0]["pointer"] == f"#{pointer}"
+    assert bulk.json()["errors"][0]["pointer"] == f"#/requests/1{pointer}"
+    kept = GOOD | {"text": "a\\u0000", "metadata": {"user id_-.:/@(1)": "u1"}}
+    assert client.post(f"/v1/scores/{METRIC}", json=kept).status_code == 202
 
 
 def test_of_too_many_faults_the_first_hundred_are_told(client: httpx.Client) -> None:

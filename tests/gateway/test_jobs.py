@@ -138,3 +138,32 @@ def test_what_ended_a_job_is_served_as_a_problem(
     assert (found["status"], found["result"]) == ("failed", None)
     assert type_name(found["error"]) == error.slug
     assert found["error"]["error"]["message"].startswith(found["error"]["title"])
+
+
+@pytest.mark.parametrize(
+    ("method", "address", "says"),
+    [
+        ("GET", "/v1/jobs?id=%00", "U+0000"),
+        ("GET", "/v1/jobs?metadata[a]=%00", "U+0000"),
+        ("GET", "/v1/jobs?%00=a", "U+0000"),
+        ("DELETE", "/v1/jobs?metadata[a]=%00", "U+0000"),
+        ("GET", "/v1/batches?metadata[a]=%00", "U+0000"),
+        ("GET", "/jobs?metric=%00", "U+0000"),
+        ("GET", "/v1/jobs?status=queued&status=running", "status"),
+        ("GET", "/v1/jobs?limit=1&limit=2", "limit"),
+        ("GET", "/v1/batches?metadata[user]=a&metadata[user]=b", "metadata[user]"),
+        ("DELETE", "/v1/jobs?metadata[user]=a&metadata[user]=b", "metadata[user]"),
+    ],
+)
+def test_a_query_that_cannot_be_meant_is_refused(
+    client: httpx.Client, method: str, address: str, says: str
+) -> None:
+    refused = client.request(method, address)
+    assert refused.status_code == 422
+    assert says in refused.text
+
+
+def test_an_id_may_be_repeated(client: httpx.Client) -> None:
+    ids = [client.post(URL, json=GOOD | {"seed": seed}).json()["id"] for seed in (1, 2)]
+    listed = client.get("/v1/jobs", params={"id": ids}).json()["data"]
+    assert {job["id"] for job in listed} == set(ids)

@@ -322,3 +322,12 @@ def test_the_lens_says_why_it_has_no_answer(words: str) -> None:
         answer = lens(asked, score(asked))
     assert answer.without is None
     assert answer.why
+
+
+@pytest.mark.parametrize("words", ["not in it", ".*", ",,,"])
+def test_the_lens_says_that_words_are_not_in_the_post(words: str) -> None:
+    request = HatexscoreRequest(text=POST, explanation="It is hateful.", decision="hateful")
+    with bound(FakeClassifier(surely)):
+        body = lens_request(request, score(request), words)
+        asked = HatexscoreRequest.model_validate(body)
+        assert lens(asked, score(asked)).why == "These words are not in the post."

@@ -24,6 +24,7 @@ from services.gateway.batch_csv import (
     csv_field,
     encode_rows,
     filled_csv_chunks,
+    names_apart,
     number_columns,
     warning_cells,
     why_none,
@@ -82,7 +83,7 @@ class ExportColumns:
         return [
             *(NAMES.get(name, name) for name in IN_FRONT),
             *self.texts,
-            *(".".join(path) for path in self.numbers),
+            *names_apart(self.numbers, (*IN_FRONT, *LAST, *OF_TABLE)),
             *((CHECKS, MASKED) if self.texts else ()),
             *LAST,
             *OF_TABLE,

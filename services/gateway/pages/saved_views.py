@@ -20,6 +20,7 @@ from starlette.responses import RedirectResponse, Response
 from services.gateway.auth import Viewer, check_scope
 from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
+from services.gateway.pages.result_query import query_to_take
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import InvalidBody
 from services.gateway.results import saved_views as ledger
@@ -94,7 +95,8 @@ def _summary(value: Any, shared: str) -> tuple[str, str]:
 @router.post("/views")
 async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Save the view and return to the table. If the form asks to share its lines, show the link
-    instead. Raises InvalidBody, QuotaExceeded, UnknownBatch."""
+    instead. Raises BadInput for filters that a link could not
+    show, InvalidBody, QuotaExceeded, UnknownBatch."""
     check_scope(caller, "batch")
     form = await checked_form(request)
     name, metric = form.get("name", "").strip(), form.get("metric", "")
@@ -107,6 +109,9 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     kind, target, value = "results", form.get("next", "/views"), cast("Any", query)
     if form.get("share"):
         batch = await find_batch(form["share"], gateway, caller.tenant)
+        if batch.metric != metric:
+            raise InvalidBody.at_root(f"the batch is of {batch.metric}, not of {metric}")
+        query_to_take(batch, caller.tenant, parse_qsl(query))
         until, token = int(time.time()) + SHARED_DAYS * 86_400, secrets.token_hex(16)
         value = {"batch": batch.id, "query": query, "until": until, "token": token}
         kind, target = "shared", "/views"

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from services.gateway.batch_csv import RESULT_COLUMNS, is_exported
 from services.gateway.batch_input import Line
 from services.gateway.http_requests import OWN_KEY
 from services.gateway.state import State
@@ -274,6 +275,8 @@ def _read_mapping(
     columns = {name[2:]: value for name, value in sent if name.startswith("c.") and value in names}
     metadata = [value for name, value in sent if name == "m" and value in names]
     if not is_told:
+        if is_exported(names):
+            names = [name for name in names if name not in RESULT_COLUMNS]
         labels = {field.name for field in contract.form if field.choices}
         guessed = guess_columns(field_paths(contract.request), names)
         wrong = _invalid_fields(TableMapping(guessed), rows[:TRIED], contract, gateway)

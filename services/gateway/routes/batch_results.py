@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
+from services.gateway.answer_headers import IS_HEAD
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import accepted, parse_wait
 from services.gateway.pages.batch_outcome import MOST_REASONS
@@ -131,6 +132,8 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
         )
     if batch.metric not in reported() or batch.total == 0:
         raise NoReport("the batch has no scores")
+    if IS_HEAD.get() and batch.report_job_id is None:
+        raise NoReport("HEAD does not make the report; GET does")
     contract = reported()[batch.metric].batch
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(

@@ -18,10 +18,11 @@ from sqlalchemy import Connection
 
 from services.explanations.explained_requests import as_checked
 from services.gateway import http_requests, views
+from services.gateway.answer_headers import IS_HEAD
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
 from services.gateway.http_requests import OWN_KEY, IdempotencyKey, key_of, parse_wait
-from services.gateway.refusals import UnknownMetric
+from services.gateway.refusals import NoReport, UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import metrics, reported
 from shared.contracts.batches import BatchReportRequest
@@ -159,7 +160,7 @@ async def find_or_commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
     """Store the job, or return the existing job for an identical request. Identical requests must
-    also have the same `of`."""
+    also have the same `of`. Raises NoReport instead of storing a job for HEAD."""
     request = asked.model_dump(mode="json")
     key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
     existing = await gateway.in_ledger(
@@ -167,6 +168,8 @@ async def find_or_commit(
     )
     if existing is not None:
         return Accepted(existing, replayed=True)
+    if IS_HEAD.get():
+        raise NoReport("HEAD does not make the report; GET does")
     gateway.check_served(contract)
     return await commit(contract, asked, gateway, key, owner)
 

@@ -199,6 +199,26 @@ def test_a_file_with_texts_becomes_the_same_requests_again(
     assert lines[0]["request"]["text"] == rows[0]["text"]
 
 
+def test_a_downloaded_table_is_uploaded_without_its_quotes_and_results(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    with engine.begin() as connection:
+        change = "UPDATE jobs SET request = jsonb_set(request::jsonb, '{text}', to_jsonb(:said))"
+        said = "@you post is quite friendly"
+        connection.execute(text(change.replace(":said", "CAST(:said AS text)")), {"said": said})
+        user = """UPDATE result_facts SET metadata = '{"user": "=u1"}'"""
+        connection.execute(text(user))
+    table = client.get(f"/batches/{untested}/results.csv?texts=1").content
+    assert b",'@you" in table
+    answer = confirmed(client, uploaded(client, table))
+    assert answer.status_code == 303, answer.text
+    batch = client.get(f"/v1/batches/{answer.headers['location'].rpartition('/')[2]}").json()
+    content = client.get(f"/v1/files/{batch['input_file_id']}/content").text.splitlines()
+    for body in (json.loads(line)["body"] for line in content):
+        assert body["text"] == said
+        assert body["metadata"] == {"user": "=u1"}
+
+
 def test_a_cell_with_several_values_is_found_by_each(
     client: httpx.Client, engine: Engine, untested: str
 ) -> None:

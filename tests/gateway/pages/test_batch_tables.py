@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.consistency.report import ConsistencyResult
-from services.gateway.batch_csv import numbers_of
+from services.gateway.batch_csv import number_columns, numbers_of
+from services.gateway.pages.batch_downloads import ExportColumns
 from services.gateway.pages.batch_report import ELSEWHERE, MOST_COLUMNS, ReportTable, tables_of
 from services.gateway.pages.templates import environment
 from services.haf.report import HafBatchReport
@@ -53,6 +54,12 @@ def cells(tables: list[ReportTable]) -> Iterator[Any]:
                     yield cell.model_dump(exclude_unset=True)
                 else:
                     yield from cell if isinstance(cell, list) else [cell]
+
+
+@pytest.mark.parametrize("metric", metrics())
+def test_no_column_of_a_download_occurs_twice(metric: str) -> None:
+    header = ExportColumns(number_columns(metrics()[metric]), ["user"]).header
+    assert len(set(header)) == len(header)
 
 
 @given(st.dictionaries(KEYS.filter(lambda key: key not in ELSEWHERE), TREES, max_size=5))

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 import httpx
 import pytest
-from sqlalchemy import Engine, delete, event, text
+from sqlalchemy import Engine, delete, event, func, select, text
 
 from bench.pages import BATCH, PATH, fill
 from services.gateway.pages.batch_report import design_of
@@ -186,6 +186,8 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
         "csrf": token(page), "metric": "hatexscore", "query": "verdict=holds_up",
         "name": "good ones", "share": batch_id,
     }  # fmt: skip
+    for refused_form in ({"query": "verdict=bogus"}, {"query": "metric=sor"}, {"metric": "sor"}):
+        assert own.post("/views", data=form | refused_form).status_code == 422, refused_form
     assert own.post("/views", data=form).headers["location"] == "/views"
     listed = own.get("/views")
     link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32}\.html)"', listed.text)
@@ -201,6 +203,30 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
         assert nobody.get(wrong).status_code in (404, 422)
     own.post("/views/delete", data=form | {"csrf": token(listed), "kind": "shared"})
     assert nobody.get(link[1]).status_code == 404
+
+
+def test_head_makes_no_report_and_get_makes_one(opens: Opens, engine: Engine) -> None:
+    own = entered(opens, "own", "batch")
+    batch_id = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
+    path, lines = f"/batches/{batch_id}", "verdict=holds_up"
+    form = {"metric": "hatexscore", "query": lines, "name": "good ones", "share": batch_id}
+    own.post("/views", data=form | {"csrf": token(own.get("/views"))})
+    link = re.search(r"/shared/own/hatexscore/[0-9a-f]{32}\.html", own.get("/views").text)
+    assert link is not None
+    pages = ("statistics", f"statistics?{lines}", "statistics?split=verdict", "report.html")
+    files = ("results.html", f"results.html?{lines}")
+    for address in (*(f"{path}/{page}" for page in (*pages, *files)), link[0]):
+        assert own.head(address).status_code in (200, 409)
+        assert count_reports(engine) == 0, address
+    for _ in range(2):
+        own.get(f"{path}/statistics?{lines}")
+    assert count_reports(engine) == 1
+
+
+def count_reports(engine: Engine) -> int:
+    with engine.connect() as connection:
+        query = select(func.count()).where(jobs.c.metric == "hatexscore-report")
+        return int(connection.execute(query).scalar_one())
 
 
 @pytest.mark.usefixtures("_filled")

@@ -11,11 +11,15 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import Engine
 
 from services.gateway import caller, table_mapping
+from services.gateway.batch_csv import csv_field, unquoted
 from services.gateway.pages import table_preview
-from services.gateway.table_mapping import rows_of
+from services.gateway.table_mapping import TableMapping, rows_of
+from services.registry import metrics
 from shared.contracts.column_names import guess_columns
 from shared.contracts.messages import MOST_METADATA
 from shared.process.settings import Settings
@@ -227,6 +231,18 @@ def test_tables_as_spreadsheets_write_them(content: bytes, lines: list[int]) -> 
     columns = guess_columns(["text", "explanation", "decision"], list(rows[0][1]))
     assert rows[0][1][columns["decision"]] == "hateful"
     assert set(columns) == {"text", "explanation", "decision"}
+
+
+@given(st.text() | st.sampled_from(["=1", "'=1", "''@a", "\t-", "'", "+"]))
+def test_a_cell_of_a_download_is_read_as_it_was(text: str) -> None:
+    assert unquoted(csv_field(text)) == text
+
+
+def test_columns_that_no_filter_could_name_are_renamed() -> None:
+    mapping = TableMapping({"text": "text"}, metadata=["user[id]", "metadata.market", "a\nb"])
+    row = {"text": "a", "user[id]": "u1", "metadata.market": "nl", "a\nb": "c"}
+    metadata = mapping.body(row, metrics()["hatexscore"])["metadata"]
+    assert metadata == {"user(id)": "u1", "market": "nl", "a b": "c"}
 
 
 def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
