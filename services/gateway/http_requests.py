@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, BinaryIO, NoReturn, TypeVar, get_args, get_origin
 
 from fastapi import Depends, Header, Query, Request
+from fastapi.dependencies.utils import get_flat_params
 from pydantic import BeforeValidator, ValidationError
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
@@ -219,6 +220,7 @@ async def check_query(request: Request) -> None:
     route = request.scope["route"]
     if not route.include_in_schema:
         return
+    _check_names(request)
     lists = {
         field.alias
         for field in route.dependant.query_params
@@ -230,16 +232,15 @@ async def check_query(request: Request) -> None:
             raise BadInput(f"{name!r} occurs {count} times; send it once", pointer=f"/{name}")
 
 
-def check_filters(request: Request) -> None:
+def _check_names(request: Request) -> None:
     """Raise BadInput for a query parameter that the operation does not have."""
     route = request.scope["route"]
-    dependants = (route.dependant, *route.dependant.dependencies)
-    known = {field.alias for dependant in dependants for field in dependant.query_params}
+    known = {field.alias for field in get_flat_params(route.dependant)}
     more = (route.openapi_extra or {}).get("parameters", ())
     if any(parameter["name"] == "metadata" for parameter in more):
         known |= {name for name in request.query_params if METADATA.fullmatch(name)}
     if unknown := sorted(request.query_params.keys() - known):
-        raise BadInput(f"there is no filter {unknown[0]!r}; remove it", pointer=f"/{unknown[0]}")
+        raise BadInput(f"there is no parameter {unknown[0]!r}; remove it", pointer=f"/{unknown[0]}")
 
 
 def accepted(request: Request, *kinds: str) -> str:
@@ -251,7 +252,17 @@ def accepted(request: Request, *kinds: str) -> str:
     return next((part for part in media_types if part in kinds), kinds[0])
 
 
-Moment = Annotated[int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits]
+def _as_unix_seconds(sent: Any) -> Any:
+    if isinstance(sent, str) and not WHOLE.fullmatch(sent):
+        raise ValueError("write unix seconds in digits, such as 1796000000")
+    return sent
+
+
+Moment = Annotated[
+    int | None,
+    Query(ge=0, le=MOST_SECONDS, description="unix seconds"),
+    BeforeValidator(_as_unix_seconds),
+]
 
 
 def instant(seconds: int | None) -> datetime | None:
@@ -273,7 +284,6 @@ async def newest_slice(
 ) -> Slice:
     """Return the query parameters of a list of files or batches. The caller adds `after` and the
     tenant."""
-    check_filters(request)
     created = instant(created_after), instant(created_before)
     return Slice(limit, None, order, None, *created, metadata_filter(request))
 

@@ -107,7 +107,7 @@ def _final(client: httpx.Client, job_id: str) -> Json:
 def _code(job: Json) -> str:
     """How it ended: a problem's last word, or the status."""
     error = job["error"] or {"type": job["status"]}
-    return str(error["type"]).rpartition("/")[2]
+    return str(error["type"]).rpartition("#")[2]
 
 
 def _batch(service: Trial, jobs: int, text: str) -> Sent:

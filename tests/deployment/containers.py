@@ -149,7 +149,7 @@ def _broken_and_mended(client: httpx.Client, chosen: Settings, file: Path) -> No
     assert _state(client, "embedded-hate") == "ready"
     finished(client, SCORES, _body("embedded-hate"))
     refused = eventually(lambda: _refused(client), "it is refused", every=0.5)
-    assert refused["type"].endswith("/model-unusable")
+    assert refused["type"].endswith("#model-unusable")
     assert "no folder" in refused["detail"]
     folder.with_name("elsewhere").rename(folder)
     tool(file, "reload", **redis)

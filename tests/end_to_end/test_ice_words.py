@@ -120,7 +120,7 @@ def test_what_cannot_be_is_refused_when_it_is_posted(
     asked = len(place.double.asked)
     answer = place.score(**fields)
     assert answer.status_code == 422
-    assert answer.json()["type"].endswith(f"/{problem}")
+    assert answer.json()["type"].endswith(f"#{problem}")
     assert len(place.double.asked) == asked
 
 

@@ -146,7 +146,7 @@ def test_a_model_that_cannot_be_loaded_stops_nobody_else(
     body = next(iter(CONTRACT.examples.values()))
     stuck = accepted_line(client, body)
     refused = seen(lambda: posted(client, body))
-    assert refused["type"].endswith("/model-unusable")
+    assert refused["type"].endswith("#model-unusable")
 
     def job() -> Any:
         return client.get(f"/v1/jobs/{stuck}").json()

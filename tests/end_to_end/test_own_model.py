@@ -172,7 +172,7 @@ def test_what_is_not_well_is_refused_alone_with_what_mends_it(place: Place, name
 
     eventually(refused, f"{name} is refused", every=0.5)
     problem = place.score(name).json()
-    assert problem["type"].endswith("/model-unusable")
+    assert problem["type"].endswith("#model-unusable")
     assert problem["errors"][0]["pointer"] == "#/model"
     assert reason in problem["detail"]
 

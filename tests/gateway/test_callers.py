@@ -70,7 +70,7 @@ def test_without_a_valid_key_every_route_answers_401(
         for method, path in known:
             answer = client.request(method, path, json={}, headers=sent)
             assert answer.status_code == 401, path
-            assert answer.json()["type"].endswith("/unauthenticated")
+            assert answer.json()["type"].endswith("#unauthenticated")
             assert answer.headers["WWW-Authenticate"] == challenge
             assert answer.headers["content-type"] == "application/problem+json"
 
@@ -108,7 +108,7 @@ def test_a_scope_opens_its_routes_and_no_others(
     answer = opens("a", scope).request(method, path, json=GOOD)
     assert (answer.status_code == 403) is not allowed
     if not allowed:
-        assert answer.json()["type"].endswith("/forbidden")
+        assert answer.json()["type"].endswith("#forbidden")
 
 
 def test_a_job_is_there_for_its_tenant_alone(opens: Opens) -> None:

@@ -88,7 +88,7 @@ def test_too_much_is_refused_with_the_numbers_to_lower(
     problem = answer.json()
     assert answer.status_code == 422, problem
     assert answer.headers["content-type"] == "application/problem+json"
-    assert problem["type"].endswith("/too-costly")
+    assert problem["type"].endswith("#too-costly")
     assert problem["errors"][0]["pointer"] == pointer
     assert "to at most" in problem["detail"]
     assert nothing_was_accepted(engine)
@@ -177,6 +177,6 @@ def test_the_worker_refuses_what_the_gateway_let_pass(
     assert scored == ["short"]
     error = ends[1].error
     assert error is not None
-    assert error["type"].endswith("/too-costly")
+    assert error["type"].endswith("#too-costly")
     assert error["errors"][0]["pointer"] == "#/text"
     assert ends[1].attempts == 1

@@ -44,7 +44,7 @@ def test_an_ended_job_cannot_be_cancelled(client: httpx.Client, engine: Engine) 
         assert claim is not None
         leases.succeed(connection, claim, a_result(1))
     answer = client.post(f"/v1/jobs/{job_id}/cancel")
-    assert (answer.status_code, answer.json()["type"].rpartition("/")[2]) == (409, "already-final")
+    assert (answer.status_code, answer.json()["type"].rpartition("#")[2]) == (409, "already-final")
 
 
 def test_a_list_is_of_summaries_that_filters_choose(client: httpx.Client, engine: Engine) -> None:

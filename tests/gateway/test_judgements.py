@@ -186,7 +186,7 @@ def test_the_same_key_makes_one_queue(client: httpx.Client, engine: Engine) -> N
     first, again = (client.post("/v1/review-queues", json=body, headers=key) for _ in range(2))
     assert first.json() == again.json()
     other = client.post("/v1/review-queues", json=body | {"name": "other"}, headers=key)
-    assert other.json()["type"].endswith("/idempotency-key-reused")
+    assert other.json()["type"].endswith("#idempotency-key-reused")
 
 
 def test_a_head_request_leases_nothing(client: httpx.Client, engine: Engine) -> None:

@@ -71,7 +71,7 @@ def test_another_site_cannot_write(client: httpx.Client, headers: dict[str, str]
     ):
         answer = client.request(method, path, json=GOOD, headers=headers)
         assert answer.status_code == 403, path
-        assert answer.json()["type"].endswith("/foreign-site")
+        assert answer.json()["type"].endswith("#foreign-site")
     assert len(client.get("/v1/jobs").json()["data"]) == 1
     assert client.get(f"/v1/jobs/{known}").json()["status"] == "queued"
     assert client.get("/v1/jobs", headers=headers).status_code == 200  # links to us work

@@ -362,7 +362,7 @@ def test_of_one_address_there_are_so_many_and_probes_pass(gateway: Process) -> N
                 assert probed(held.enter_context(gateway.connect())) == 200
             refused = httpx.get(f"{gateway.url}/v1/jobs", timeout=PATIENCE)
             assert refused.status_code == 503
-            assert refused.json()["type"].endswith("/busy")
+            assert refused.json()["type"].endswith("#busy")
             assert refused.headers["retry-after"]
             assert gateway.is_alive()
             assert httpx.get(f"{gateway.url}/readyz", timeout=PATIENCE).status_code == 200

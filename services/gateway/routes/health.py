@@ -17,7 +17,6 @@ from services.gateway.http_requests import (
     AFTER,
     MOST_ON_A_PAGE,
     Limit,
-    check_filters,
     list_json,
 )
 from services.gateway.refusals import problem_response
@@ -177,7 +176,6 @@ def list_models(
     label without outputs gets 1 minus the probability of the other label. `activation` says how
     outputs become probabilities. Both are null if the model's files are not on this disk.
     `warnings` are in every report of the model."""
-    check_filters(request)
     cards = sorted(_model_list(gateway), key=lambda card: str(card["id"]))
     rest = [card for card in cards if id in (None, card["id"]) and card["id"] > (after or "")]
     return JSONResponse(list_json(rest[:limit], has_more=len(rest) > limit))

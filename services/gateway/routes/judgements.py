@@ -180,7 +180,6 @@ async def list_judgements(
     """Lists judgements. Files have all matches, as JSON Lines, CSV or Label Studio tasks. A task
     has text, explanation, evidence as predictions and judgements as annotations. Tasks of a queue
     include lines without a judgement."""
-    http_requests.check_filters(request)
     selection = JudgementFilter(
         caller.tenant, job, batch, queue, reviewer, verdict, history=history
     )

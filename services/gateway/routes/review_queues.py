@@ -141,7 +141,6 @@ async def list_review_queues(
     after: Annotated[str | None, page_after(ID)] = None,
 ) -> JSONResponse:
     """A page of queues."""
-    http_requests.check_filters(request)
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], bool]:
         some, more = review_queues.page_of(connection, caller.tenant, limit, after, batch)

@@ -117,7 +117,7 @@ def test_rows_of_a_server_are_counted_before_they_are_asked() -> None:
         limit.check(CATALOGUE.work(ice, asked))
     limit.check(CATALOGUE.work(ice, with_options(asked, draws=999)))
     limit.check(CATALOGUE.work(ice, asked.model_copy(update={"model": "here"})))
-    assert problem(TooManyRows("so many"))["type"].endswith("/too-many-rows")
+    assert problem(TooManyRows("so many"))["type"].endswith("#too-many-rows")
 
 
 def test_a_server_is_asked_for_each_row_of_words() -> None:

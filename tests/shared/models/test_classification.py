@@ -149,7 +149,7 @@ def test_what_no_classification_server_shows(serving: Making) -> None:
         with pytest.raises(ModelCannot) as caught:
             asked()
     said = problem(caught.value)
-    assert said["type"].endswith("/model-cannot")
+    assert said["type"].endswith("#model-cannot")
     assert (said["status"], said["model"], said["ability"]) == (422, "m", "token_rows")
     assert said["abilities"] == ["judge", "word_rows"]
 

@@ -247,7 +247,7 @@ def test_a_text_that_is_too_long_is_a_problem_of_its_own(connected: Making) -> N
     _, connection = connected("tei/1.8/too_long")
     with pytest.raises(TextTooLong) as caught:
         connection.post_at_root("/predict", [{"inputs": [["A text"]]}])
-    assert str(problem(caught.value)["type"]).endswith("/text-too-long")
+    assert str(problem(caught.value)["type"]).endswith("#text-too-long")
 
 
 def test_a_slow_answer_is_not_asked_for_again(

@@ -152,7 +152,7 @@ def test_who_computes_for_ever_fails_as_too_costly_and_alone(
             keep_running(worker, engine, hasty, lambda: bool(worker.deaths))
     job = find(engine, guilty)
     assert job.error is not None
-    said = job.error["type"].rpartition("/")[2]
+    said = job.error["type"].rpartition("#")[2]
     # a scheduler that stands still for a grace finds that the process is gone, and no more
     assert said == "too-costly" or (said == "attempts-exhausted" and stood > GRACE_SECONDS / 2)
     assert job.attempts == attempts
