@@ -60,7 +60,8 @@ class SurprisingRule:
 class RivalGroup:
     """A group of results that is compared with chance separately. The dotted `path` leads to its
     means in a batch report. `wanted` is the desired outcome, if not to score above random
-    explanations. `better` maps each component to its better direction."""
+    explanations. It may contain `{share}`, the share that was beaten. `better` maps each
+    component to its better direction."""
 
     path: str
     name: str

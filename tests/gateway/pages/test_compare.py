@@ -358,7 +358,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
         answer = client.get("/compare", params={"left": left, "right": right})
         assert answer.status_code == 422
-        assert "both sides are the same lines" in answer.text
+        assert "both sides contain the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
     asked = mine | {"against": {"batch": batch}, "resamples": 100}
     made = client.post(
