@@ -137,7 +137,7 @@ def _sentence(counts: CardCounts) -> str:
     if not whole:
         return "No line has a result."
     if not holding + wrong:
-        return f"None of the {whole:,} explanations could be checked."
+        return f"None of {whole:,} explanations could be checked."
     parts = [
         verdict_phrase("holds_up", holding) if holding else "",
         verdict_phrase("problem_found", wrong - opposite) if wrong > opposite else "",
@@ -147,7 +147,7 @@ def _sentence(counts: CardCounts) -> str:
     ]
     *first, last = [part for part in parts if part]
     listed = f"{', '.join(first)} and {last}" if first else last
-    return f"We checked {holding + wrong:,} of the {whole:,} explanations: {listed}."
+    return f"We checked {holding + wrong:,} of {whole:,} explanations: {listed}."
 
 
 def _untested(

@@ -164,8 +164,8 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
         phrase = metric.problems.get(more[0]["problem"], more[0]["problem"])
         only_new, only_old = more[0]["only_first"], more[0]["only_second"]
         return (
-            f"Do not switch yet: in {only_new:,} of the pairs only {new} has the problem "
-            f"“{phrase}”, and in {only_old:,} only {old} has it."
+            f"Do not switch yet: {new} alone has the problem “{phrase}” in {only_new:,} of the "
+            f"pairs, and {old} alone in {only_old:,}."
         )
     if is_clear:
         return f"{new} explains better than {old}."
