@@ -19,7 +19,7 @@ FOLDED: tuple[tuple[re.Pattern[str], str], ...] = (  # pattern → what stands f
     (re.compile(r"(<code[^>]*>)[0-9a-f]{6}(?=</code>)"), r"\1"),  # the end of a job's id
     (re.compile(r"(/static/[^\"?]*\?v=)[0-9a-f]+"), r"\1"),
     (re.compile(r"(<dt>Took</dt>\s*<dd>)[^<]*"), r"\1"),
-    (re.compile(r"(Parameters in force</h3>\s*<pre[^>]*>).*?(?=</pre>)", re.DOTALL), r"\1"),
+    (re.compile(r"(Parameters used</h3>\s*<pre[^>]*>).*?(?=</pre>)", re.DOTALL), r"\1"),
 )
 PICTURE = re.compile(r"<svg.*?</svg>|data:[\w/+.-]+;base64,[^\"']*", re.DOTALL)
 SHORT = 400  # characters: a bar in a table is no picture

@@ -32,7 +32,7 @@ TEMPLATE = "consistency/page.html"
 MOST_WORDS = 2_000  # words shaded at most
 BY: dict[CitedBy, str] = {
     "quotations": "quotations that are in the text",
-    "shared words": "content words that it shares with the text, since it quotes nothing",
+    "shared words": "content words that it shares with the text, because it contains no quotation",
     "request": "passages in the request",
 }
 EDITS = {
@@ -42,8 +42,8 @@ EDITS = {
 }
 OPERATORS = {"delete": " (deleted)", "mask": " (masked)", None: ""}
 TITLES = {
-    "simulatability": "Does it predict the answers to edited texts?",
-    "attribution": "Does it rest on the same words as the answer?",
+    "simulatability": "Does the explanation predict the answers to edited texts?",
+    "attribution": "Does the explanation rest on the same words as the answer?",
 }
 
 
@@ -113,8 +113,8 @@ def _nulls(report: ConsistencyResult) -> Iterator[NullBlock]:
     for name, null in nulls_of(report).items():
         score, chart = scores[name], None
         if null.histogram is not None and null.mean is not None and score is not None:
-            summary = f"The explanation has {score:.2f}. The {null.draws} random rivals "
-            summary += f"have {null.mean:.2f} on average."
+            summary = f"The explanation scores {score:.2f}. The {null.draws} random "
+            summary += f"alternatives score {null.mean:.2f} on average."
             caption = Caption(title=TITLES[name], summary=summary, unit=units[name])
             chart = histogram(null.histogram, score, caption)
         yield NullBlock(TITLES[name], null, chart)
@@ -128,8 +128,8 @@ def design(report: Record) -> Iterator[Block]:
     }
     yield forest("Scores of the explanations", parts, level=0.5)
     rivals = {
-        "random citations that predict less": record(report, "beats_random_citations"),
-        "permuted words that agree less": record(report, "beats_permuted_words"),
+        "random citations that predict less well": record(report, "beats_random_citations"),
+        "permuted words that agree less well": record(report, "beats_permuted_words"),
     }
     yield forest("Against chance", rivals, level=0.5)
     tests = {

@@ -23,17 +23,17 @@ CHECKS = {  # part → check, problem, messages: passed, failed, unclear, too fe
     "simulatability": (
         "predicts-the-model",
         "does-not-predict",
-        "It predicts the model's answers to edited texts.",
-        "Chance predicts the model's answers to edited texts as well.",
-        "Chance might predict the model's answers to edited texts as well.",
-        "There are too few edits to compare its predictions with chance.",
+        "The explanation predicts the model's answers to edited texts.",
+        "Random citations predict the model's answers to edited texts just as well.",
+        "Random citations might predict the model's answers to edited texts just as well.",
+        "There are too few edits to compare the explanation's predictions with chance.",
     ),
     "attribution": (
         "rests-on-the-same-words",
         "rests-on-other-words",
-        "It rests on the same words as the answer.",
-        "It rests on other words than the answer.",
-        "It might rest on the same words as the answer by chance.",
+        "The explanation rests on the same words as the answer.",
+        "The explanation rests on different words than the answer.",
+        "The explanation might rest on the same words as the answer only by chance.",
         "There are too few words to compare.",
     ),
 }
@@ -45,7 +45,7 @@ def finding(report: ConsistencyResult) -> Finding:
     nulls = nulls_of(report)
     if report.score is None or not nulls:
         unknown = undefined("predicts-the-model", report, "score")
-        message = "There is nothing to compare it with."
+        message = "There is nothing to compare the explanation with."
         check = unknown or not_tested("predicts-the-model", "too-few-rivals", message)
         return conclude([check], ())
     checks = [_check(name, null) for name, null in nulls.items()]

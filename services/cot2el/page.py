@@ -108,7 +108,7 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
             AblationSet("EL", "as parsed", len(sets.el)),
             AblationSet("EL-sup", "of these, supporting", len(sets.el_sup)),
             AblationSet("EL-opp", "of these, opposing", len(sets.el_opp)),
-            AblationSet("EL filtered", "aligned to units of the reasoning", len(sets.filtered)),
+            AblationSet("EL filtered", "matched to passages of the reasoning", len(sets.filtered)),
             AblationSet("EL filtered, sup", "of these, supporting", len(sets.filtered_sup)),
             AblationSet("EL filtered, opp", "of these, opposing", len(sets.filtered_opp)),
         ),
@@ -191,8 +191,8 @@ def design(report: Record) -> Iterator[Block]:
     yield stacked_bar("Explanations, by outcome", outcomes, tones=tones)
     rows = [
         ForestRow("the explanations", record(report, "faithfulness")),
-        ForestRow("with their words shuffled", record(report, "faithfulness_by_chance")),
-        ForestRow("of other items", record(report, "faithfulness_of_others")),
+        ForestRow("explanations with shuffled words", record(report, "faithfulness_by_chance")),
+        ForestRow("explanations of other items", record(report, "faithfulness_of_others")),
     ]
     shown = [row for row in rows if is_shown(row.interval)]
     yield Forest("Explanations in the reasoning, compared with two kinds of chance", shown)
@@ -209,9 +209,11 @@ def design(report: Record) -> Iterator[Block]:
     yield stacked_bar(
         "Options, by their explanations",
         counts,
-        f"{unknown:,} results do not keep their options, and are left out." if unknown else "",
+        f"{unknown:,} results were stored without their options and are left out."
+        if unknown
+        else "",
         tones=tones,
     )
     statuses = record(report, "statuses")
     named = {words: integer(statuses, name) for name, words in STATUSES.items()}
-    yield stacked_bar("Parses, and why they failed", named)
+    yield stacked_bar("How the model's lists were read", named)

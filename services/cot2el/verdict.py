@@ -16,10 +16,10 @@ from shared.reports.pages.page_text import significant
 
 STATUS = {
     "no_reasoning": "The model wrote no reasoning part, so there are no explanations.",
-    "parse_failed": "The model's list could not be read as JSON in three tries. This says nothing "
-    "about the reasoning.",
-    "not_read": "Question or reasoning are in a language that the service does not know, so "
-    "nothing was read. The warnings name the language.",
+    "parse_failed": "The model's list could not be read as JSON in three tries. This result "
+    "says nothing about the reasoning.",
+    "not_read": "The question or the reasoning is in a language that the service does not know, "
+    "so nothing was read. The warnings name the language.",
 }
 
 
@@ -45,15 +45,13 @@ def _check_found(report: Cot2elResult) -> Check:
         return not_tested(FOUND, "nothing-to-test", "There are no explanations.")
     if least == 0:
         return not_tested(FOUND, "no-threshold", _alignment_text(report))
-    similar = "similar enough" if least is None else f"similar by more than {significant(least)}"
+    above = "" if least is None else f" (similarity above {significant(least)})"
     message = (
-        f"{parts.kept} of {parts.parsed} explanations have a passage of the reasoning that is "
+        f"{parts.kept} of {parts.parsed} explanations match a passage of the reasoning{above}."
     )
-    message += similar
     if parts.contradicted:
         verb = "resembles" if parts.contradicted == 1 else "resemble"
-        message += f"; {parts.contradicted} more {verb} a unit that says the opposite"
-    message += "."
+        message += f" {parts.contradicted} more {verb} a passage that says the opposite."
     if control is None:
         return not_tested(FOUND, "too-few-rivals", message)
     if parts.faithfulness <= control.faithfulness:
@@ -76,6 +74,8 @@ def threshold(report: Cot2elResult) -> float | None:
 def _alignment_text(report: Cot2elResult) -> str:
     parts = report.components
     if parts.kept < parts.parsed or parts.mean_similarity is None:
-        return f"{parts.kept} of {parts.parsed} explanations were placed at a unit."
+        return f"{parts.kept} of {parts.parsed} explanations were matched to a passage."
     mean = significant(parts.mean_similarity, 2)
-    return f"Every explanation was placed at its nearest unit; mean similarity {mean}."
+    return (
+        f"Every explanation was matched to its nearest passage, with a mean similarity of {mean}."
+    )

@@ -27,14 +27,14 @@ def design(report: Record) -> Iterator[Block]:
     """Yield charts of the outcomes, the decisions, and each metric's mean score."""
     outcomes = record(report, "outcomes")
     counts = {words: record(outcomes, name).get("results") for name, words in ENDS.items()}
-    yield count_bars("How the answers end", counts)
-    yield count_bars("What they decide", record(report, "decisions"))
+    yield count_bars("Outcomes of the answers", counts)
+    yield count_bars("Decisions in the answers", record(report, "decisions"))
     means = {
         str(row.get("metric")): row.get("score")
         for row in report.get("scores") or ()
         if isinstance(row, dict)
     }
-    yield forest("Mean score by metric, of the answers that it could score", means)
+    yield forest("Mean score by metric, over the answers that the metric could score", means)
 
 
 def answer(request: ExplanationsRequest | None, report: ExplanationsResult) -> ResponseTable:
@@ -44,4 +44,4 @@ def answer(request: ExplanationsRequest | None, report: ExplanationsResult) -> R
     if elicitation.decided_by == "request":
         decision = f"The model was asked to explain {elicitation.decision}"
     scores = f"{counted(len(report.scores), 'metric')} scored the explanation"
-    return ResponseTable(SAYS.get(elicitation.outcome, f"{decision}; {scores}."))
+    return ResponseTable(SAYS.get(elicitation.outcome, f"{decision}. {scores}."))

@@ -27,18 +27,18 @@ def finding(result: ExplanationsResult) -> Finding:
         details = [row.detail for row in elicited.obstacles if row.component == "decision"]
         message = _sentence(details[0] if details else "no decision can be read")
         return conclude([not_tested(DECIDES, "answer-unread", message)], ())
-    decision = f"It decides {elicited.decision}"
+    decision = f"The model decides {elicited.decision}"
     if elicited.decided_by == "request":
-        decision = f"It was asked to explain {elicited.decision}"
+        decision = f"The model was asked to explain {elicited.decision}"
     if not result.scores:
         unscored = result.unscored[:1]
-        reason = "no metric was asked to score it"
+        reason = "no metric was asked to score the explanation"
         if unscored:
-            reason = f"{unscored[0].metric} cannot take the answer"
-        check = not_tested(DECIDES, "unscored", _sentence(f"{decision}; {reason}"))
+            reason = f"{unscored[0].metric} cannot score the explanation"
+        check = not_tested(DECIDES, "unscored", _sentence(f"{decision}, but {reason}"))
         return conclude([check], ())
     first = result.scores[0]
-    reason = _sentence(f"{decision}; {first.metric}: {first.reason or first.verdict}")
+    reason = _sentence(f"{decision}. {first.metric}: {first.reason or first.verdict}")
     return Finding(first.verdict, reason, first.checks, first.problems, first.untested)
 
 
@@ -75,12 +75,12 @@ SURPRISING = (
     SurprisingRule(
         name="unscored",
         path='$ ? (@.elicitation.outcome == "answered" && exists (@.unscored[*]))',
-        says="a metric could not take the answer",
+        says="a metric could not score the explanation",
     ),
     SurprisingRule(
         name="decides-against-itself",
         path="$ ? (@.elicitation.probability < 0.5)",
-        says="the model decides against its own probability",
+        says="the decision contradicts the model's own probability",
     ),
 )
 

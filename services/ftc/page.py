@@ -74,9 +74,9 @@ def _lines(report: FtcResult) -> tuple[ScoreLine, ...]:
     return (
         ScoreLine("this explanation", "mean over the counterfactuals", report.components),
         ScoreLine(
-            "always entailment", "a model that says entailment to all", control.always_entailment
+            "always entailment", "a model that always answers entailment", control.always_entailment
         ),
-        ScoreLine("uniform", "a model that says one third each", control.uniform),
+        ScoreLine("uniform", "a model that gives each label one third", control.uniform),
         ScoreLine("unedited", "the model's answer to the hypothesis as sent", control.unedited),
         ScoreLine(
             "blank premise", "the counterfactuals without the premise", control.blank_premise
@@ -171,7 +171,7 @@ def _share_list(shares: dict[str, float]) -> str:
 
 
 def _distribution_plot(original: FtcDistribution | None, item: FtcCounterfactual) -> Chart:
-    series = [("counterfactual", _as_dict(item.answer)), ("demanded", _as_dict(item.target))]
+    series = [("counterfactual", _as_dict(item.answer)), ("implied", _as_dict(item.target))]
     if original is not None:
         series.insert(0, ("original", _as_dict(original)))
     caption = Caption(
@@ -216,14 +216,14 @@ def _marked_spans(text: str, evidence: Sequence[FtcSpanEvidence]) -> list[Mark]:
 
 
 STATISTICS = (
-    ("delta", "Logic carried over: the satisfied share (δ)"),
-    ("k", "How surely it is carried over (K)"),
-    ("w", "How nearly it is carried over (W)"),
+    ("delta", "Answers as implied (δ)"),
+    ("k", "Closeness to the implied answer, by divergence (K)"),
+    ("w", "Closeness to the implied answer, by distance (W)"),
 )
 BASELINES = {  # the two that the paper names first
-    "always_entailment": "an answer that is always entailment",
-    "majority": "the most frequent target",
-    "uniform": "one third each",
+    "always_entailment": "a model that always answers entailment",
+    "majority": "always the most frequent target",
+    "uniform": "one third for each label",
     "unedited": "the model's answer before the edit",
     "blank_premise": "the model without the premise",
 }
@@ -239,7 +239,7 @@ def design(report: Record) -> Iterator[Block]:
             ForestRow(words, point(record(baselines, name).get(symbol)))
             for name, words in BASELINES.items()
         ]
-        note = "Means over results. The lines below the first are answers without the explanation."
+        note = "Means over results. All rows except the first show answers without the explanation."
         yield _on_one_scale(title, rows, note)
     yield from _against_random(report)
     for symbol, title in STATISTICS:
@@ -265,7 +265,7 @@ def _against_random(report: Record) -> Iterator[Block]:
         yield _on_one_scale(f"{title}, against random substitutions", rows)
     differences = record(comparison, "difference")
     beyond = {title: record(differences, symbol) for symbol, title in STATISTICS}
-    note = "Right of the dashed line: more than random phrases."
+    note = "To the right of the dashed line, the explanation scores higher than random phrases."
     yield forest("Beyond random substitutions", beyond, bounds=(-1.0, 1.0), level=0.0, note=note)
     beaten = {"random substitutions beaten": record(report, "null_win_rate")}
     yield forest("Random substitutions beaten (W)", beaten, level=0.5)

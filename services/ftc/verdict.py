@@ -20,7 +20,7 @@ from shared.reports.pages.page_text import percent
 UNUSUAL = 0.05  # a p-value above it is what chance does too
 CHANCE = 0.5  # win rate of a random phrase
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
-    "answered-otherwise": "the model answers otherwise",
+    "answered-otherwise": "the model answers differently",
 }
 ANSWERED = "answered-as-demanded"
 BEATS = "beats-random-phrases"
@@ -42,7 +42,7 @@ class Rivals:
     def sentence(self) -> str:
         """The comparison with random phrases as a sentence, without a full stop."""
         wins = percent(self.win_rate)
-        return f"Its phrases beat {wins} of {self.phrases} (chance: 50 %)"
+        return f"The explanation's phrases beat {wins} of {self.phrases} (chance: 50 %)"
 
 
 def finding(report: FtcResult) -> Finding:
@@ -96,5 +96,5 @@ def _beats(rivals: Rivals | None) -> Check:
 
 def _phrases(report: FtcResult) -> str:
     kinds = {edited.null.kind for edited in report.counterfactuals if edited.null}
-    matched = "random phrases of the same type with as much support in the premise"
+    matched = "random phrases of the same type and premise support"
     return matched if kinds == {"phrases"} else "random phrases of other texts"

@@ -272,7 +272,7 @@ def _response_card(response: ResponseCards) -> ResponseCard:
 
 TEMPLATE = "haf/page.html"
 DETAILS = {"token_values": True}  # fields of a request that only the page needs
-BELOW = "Its numbers are in the table below."
+BELOW = "The numbers are in the table below."
 
 Matrix = Sequence[Sequence[float]]
 
@@ -362,7 +362,7 @@ def _matrix(values: Matrix) -> Chart | None:
     """Return the matrix of similarities, or None for fewer than two reasons."""
     if len(values) < 2:
         return None
-    title = "Similarity g of every two reasons, from 0 to 1"
+    title = "Similarity of each pair of reasons, from 0 to 1"
     return matrix(values, name="reason", title=title, summary=BELOW)
 
 
@@ -377,7 +377,7 @@ def _matrix_description(values: Matrix) -> str:
         return f"The two reasons have a similarity of {mean:.2f}."
     (low, *least), (high, *most) = min(pairs), max(pairs)
     return (
-        f"The most similar reasons are {most[0]} and {most[1]} ({high:.2f}), the least similar "
+        f"The most similar reasons are {most[0]} and {most[1]} ({high:.2f}). The least similar are "
         f"{least[0]} and {least[1]} ({low:.2f}). The mean of all pairs is {mean:.2f}."
     )
 
@@ -423,9 +423,9 @@ def _survival(name: str, stages: Record) -> Iterator[Block]:
     """Yield charts of how many results reach each stage, in the order of the stages."""
     counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
     refused = {title: integer(row, "refused") for title, row in counts.items()}
-    note = "Toxic stances are asked about sufficiency, non-toxic stances about necessity."
-    for what, which in (("reach each stage", "reached"), ("have the part of a stage", "scored")):
+    note = "Sufficiency is tested only for toxic stances, necessity only for non-toxic stances."
+    for what, which in (("reach each stage", "reached"), ("are scored at each stage", "scored")):
         bars = [(title, integer(row, which)) for title, row in counts.items() if row]
         shown = bars if any(count for _, count in bars) else []
         yield CountBars(f"Results that {what}{name}", shown, note)
-    yield count_bars(f"Results whose responses refuse a stage{name}", refused)
+    yield count_bars(f"Results with a refused response, by stage{name}", refused)

@@ -37,27 +37,31 @@ class MetricWords:
 
 
 METRICS = (
-    MetricWords("sos", "SoS", "Strength of Support", "the reasons are sure and about the text"),
+    MetricWords(
+        "sos", "SoS", "Strength of Support", "the reasons are confident and about the text"
+    ),
     MetricWords("dis", "DiS", "Diversity in Support", "the reasons do not repeat each other"),
     MetricWords(
         "uii", "UII", "Unused Internal Information",
-        "prompted again, the model finds more in the text that it had not used",
+        "when prompted again, the model finds unused information in the text",
         lower_is_better=True,
     ),
     MetricWords(
         "uei", "UEI", "Unused External Information",
-        "prompted again, the model finds more beyond the text that it had not used",
+        "when prompted again, the model adds unused information from outside the text",
         lower_is_better=True,
     ),
-    MetricWords("rs", "RS", "Reason Sufficiency", "each reason alone suffices (toxic stances)"),
     MetricWords(
-        "rn", "RN", "Reason Necessity", "each reason is missed if left out (non-toxic stances)"
+        "rs", "RS", "Reason Sufficiency", "each reason alone is enough (if the stance is toxic)"
+    ),
+    MetricWords(
+        "rn", "RN", "Reason Necessity", "each reason is needed (if the stance is non-toxic)"
     ),
 )  # fmt: skip
 
 STANCES: dict[Stance, str] = {
     "toxic": "calls the text toxic",
-    "maybe": "calls the text perhaps toxic",
+    "maybe": "calls the text possibly toxic",
     "non-toxic": "calls the text not toxic",
     "unclear": "takes no clear stance on the text",
 }
@@ -70,10 +74,10 @@ TITLES: dict[Stage, str] = {
 }
 QUESTIONS: dict[Stage, str] = {
     "justify": "Is the text toxic, and why?",
-    "internal": "Is another reason needed that the text itself gives?",
-    "external": "Is another reason needed that lies beyond the text?",
-    "sufficiency": "With one reason alone: is another reason needed?",
-    "necessity": "With one reason left out: is another reason needed?",
+    "internal": "Is another reason from the text needed?",
+    "external": "Is another reason from outside the text needed?",
+    "sufficiency": "If only one reason is given, is another reason needed?",
+    "necessity": "If one reason is left out, is another reason needed?",
 }
 LEADS_TO: dict[Stage, tuple[str, ...]] = {
     "justify": ("sos", "dis"),
@@ -85,7 +89,7 @@ LEADS_TO: dict[Stage, tuple[str, ...]] = {
 ANSWERS: dict[Answer, str] = {
     "sufficient": "no more reasons are needed",
     "insufficient": "more reasons are needed",
-    "doubtful": "it may or may not be enough",
+    "doubtful": "the reasons may or may not be enough",
     "irrelevant": "answers another question",
     "unclear": "could not be read",
 }

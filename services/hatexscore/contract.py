@@ -494,7 +494,7 @@ CONTRACT = MetricContract(
     facts=FactPaths(
         passages=("quote",),
         chance="control.share_beaten",
-        rivals=("Their quotes move the model", "random spans do"),
+        rivals=("Their quotes account for the decision", "random spans do"),
         decision_sent="decision",
         decision_stated="stated_decision",
         facets=FACETS,
@@ -507,7 +507,8 @@ CONTRACT = MetricContract(
             RivalGroup(
                 path="by_decision.non-hateful",
                 name="non-hateful decisions",
-                wanted="masking the quotes should move the model little",
+                wanted="masking the quotes should change the model's probability little. Masking "
+                "{share} of random spans changes it less",
                 better={"qf": "higher", "share_beaten": "lower"},
             ),
         ),

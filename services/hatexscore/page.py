@@ -52,10 +52,11 @@ LENS_DRAWS = 19  # random phrases: enough for a look, and soon there
 MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label",
-    "other_source": "words of somebody else, a paraphrase, or words that the text might have had",
+    "other_source": "another person's words, a paraphrase, or words that the text does not "
+    "contain but could",
     "echo": "the whole text, in addition to quotations of parts",
     "translation": "not in the text, and in a script or language that the text does not use",
-    "unattributed": "not in the text, and not claimed to be",
+    "unattributed": "not in the text, but the explanation does not claim to quote the text",
 }
 
 
@@ -254,7 +255,7 @@ def design(report: Record) -> Iterator[Block]:
     yield from _quotes(record(report, "quotes"))
     decisions = record(report, "by_decision")
     means = {name: record(means_of, "score") for name, means_of in decisions.items()}
-    note = "Do not compare the rows: the decisions are scored differently."
+    note = "Do not compare the rows, because each kind of decision is scored differently."
     yield forest("Mean score by decision", means, note=note)
     beaten = {name: record(means_of, "share_beaten") for name, means_of in decisions.items()}
     yield forest("Random spans beaten, by decision", beaten, level=0.5)
@@ -262,13 +263,13 @@ def design(report: Record) -> Iterator[Block]:
     agreed = {"all": record(agreement, "agreement")}
     agreed |= {name: share for name, share in record(agreement, "by_decision").items()}
     note = (
-        "Results with a decision and a P(hateful). A model that decides otherwise cannot show "
-        "whether the quotes matter."
+        "Only results with a decision and a P(hateful) count. A model that disagrees with the "
+        "decision cannot show whether the quotes matter."
     )
     yield forest("Does the model share the decisions?", agreed, note=note)
     categories = record(report, "categories")
     filters = facet_filters("category", {name: name for name in categories})
-    note = "Grounds as the policy names them, for instance religion or ethnicity."
+    note = "The grounds are those of the policy, for example religion or ethnicity."
     yield count_bars("Groups by ground", categories, note, filters)
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})
@@ -290,8 +291,8 @@ def _conclusions(report: Record) -> Block:
     unread = min(without, integer(record(record(report, "parts"), "htc"), "undefined"))
     stated = {
         "state the decision that was sent": compared - conflicting,
-        "state another one": conflicting,
-        "state one, and none was sent": integer(report, "scored") - compared - without,
+        "state a different decision": conflicting,
+        "state a decision, but none was sent": integer(report, "scored") - compared - without,
         "state no decision": without - unread,
         "could not be read": unread,
     }
@@ -311,22 +312,22 @@ def _quotes(counted: Record) -> Iterator[Block]:
     }
     note = ""
     if quotations["found roughly"]:
-        note = "“Roughly” allows another ending, or up to 15 % different characters."
+        note = "“Roughly” allows a different word ending, or up to 15 % different characters."
     if (left := integer(counted, "unsearched")) > 0:
-        note += f" {left:,} were searched for only by their exact words."
+        note += f" For {left:,} long quotations, only exact matches were searched."
     tones = dict(zip(quotations, (GOOD, NEUTRAL, BAD), strict=True))
     yield stacked_bar("Quotations", quotations, note, tones=tones)
     results = {
-        "find all they quote exactly": integer(counted, "results_exact"),
-        "find some of it roughly": integer(counted, "results_rough"),
-        "quote something that is not in the text": integer(counted, "results_missing"),
-        "quote nothing": integer(counted, "results_without"),
+        "all quotes found exactly": integer(counted, "results_exact"),
+        "some quotes found only roughly": integer(counted, "results_rough"),
+        "some quotes not in the text": integer(counted, "results_missing"),
+        "no quotes": integer(counted, "results_without"),
     }
     words = {
-        "find all they quote exactly": "all exact",
-        "find some of it roughly": "some roughly",
-        "quote something that is not in the text": "some missing",
-        "quote nothing": "none",
+        "all quotes found exactly": "all exact",
+        "some quotes found only roughly": "some roughly",
+        "some quotes not in the text": "some missing",
+        "no quotes": "none",
     }
     filters = facet_filters("quotes", words)
     title = "How many explanations misquote the post"

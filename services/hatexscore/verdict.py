@@ -56,7 +56,7 @@ PHRASE = 3  # words of a quotation from which it counts as one of the post, if n
 TURNING = 0.4  # fall of P that counts where the judge decides otherwise without the quotes
 ALIKE = 0.3  # similarity from which an explanation in other words is about the post
 DISAGREES = (  # with the two ways out
-    "The judge gives {name} = {p} and does not share this decision: send your own model's "
+    "The judge gives {name} = {p}, so it disagrees with this decision. Send your own model's "
     "probabilities with and without the quotes, or name your model as the judge in `model`."
 )
 
@@ -86,7 +86,7 @@ def checks(report: HatexscoreResult) -> Iterator[Check]:
 
 def _states_decision(report: HatexscoreResult) -> Check:
     if NO_EXPLANATION in report.warnings:
-        return failed(STATES_DECISION, "no-explanation", "There is no explanation: it is empty.")
+        return failed(STATES_DECISION, "no-explanation", "The explanation is empty.")
     if report.stated_decision is not None or report.components.htc == 1:
         return passed(STATES_DECISION, "The explanation states a decision.")
     missing = failed(STATES_DECISION, "no-decision", "The explanation states no decision.")
@@ -99,7 +99,7 @@ def _states_decision(report: HatexscoreResult) -> Check:
 def _states_this(report: HatexscoreResult) -> Check:
     if report.decision_match is None:
         sent = report.provenance.parameters.get("decision")
-        which = "No decision was sent" if sent is None else "The explanation states none"
+        which = "No decision was sent" if sent is None else "The explanation states no decision"
         return not_applicable(STATES_THIS, f"{which}, so there is nothing to compare.")
     if report.decision_match:
         return passed(STATES_THIS, "The explanation states the decision that was sent.")
@@ -108,7 +108,7 @@ def _states_this(report: HatexscoreResult) -> Check:
     return failed(
         STATES_THIS,
         "opposite-decision" if sides else "other-class",
-        f"The explanation concludes {stated}, but the decision is {sent_class}.",
+        f"The explanation concludes that the post is {stated}, but the decision is {sent_class}.",
     )
 
 
@@ -166,8 +166,8 @@ def _disagreeing(report: HatexscoreResult) -> Check:
     basis = "" if report.control.calibration is None else ", calibrated on other posts"
     return passed(
         MATTER,
-        f"The judge does not share this decision ({name} = {p}), but these quotes speak for it: "
-        f"without them {name} falls, {_rank(report.control)} "
+        f"The judge disagrees with this decision ({name} = {p}), but the quotes support it. "
+        f"Without them, {name} falls, {_rank(report.control)} "
         f"(p = {significant(tested[0])}{basis}).",
     )
 
@@ -206,10 +206,10 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
             MATTER, "too-few-places", f"{fall}. The post has too few other words for a test."
         )
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
-        message = f"{name} does not fall without the quotes, but falls at other places"
+        message = f"Masking the quotes does not lower {name}, but masking other places does"
         low = f"{message} (p = {significant(p_anti)}{basis})."
         return failed(MATTER, "quotes-do-not-matter", low)
-    return inconclusive(MATTER, "no-clear-difference", f"{fall}: {_no_difference(control, p)}.")
+    return inconclusive(MATTER, "no-clear-difference", f"{fall}. {_no_difference(control, p)}.")
 
 
 def decision_turns(report: HatexscoreResult) -> bool:
@@ -233,7 +233,7 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
     chance."""
     if report.provenance.models:
         return not_tested(
-            MATTER, "no-control", f"{fall}; no other words were tested for comparison."
+            MATTER, "no-control", f"{fall}. No other words were tested for comparison."
         )
     if drop >= _tau(report) - TIE:
         return passed(MATTER, f"{fall}, according to the probabilities that were sent.")
@@ -251,19 +251,19 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
 def _rank(control: HatexscoreRandomSpans) -> str:
     """Return the rank of the quotes among all tested positions, in words."""
     places = 1 + control.draws
-    where = f"all {places} places in the post" if control.exact else f"{places} places tried"
+    where = f"all {places} places in the post" if control.exact else f"{places} tested places"
     if control.rank is None:  # an earlier result
         return f"more than at {percent(control.share_beaten)} of {where}"
-    return f"the best of {where}" if control.rank == 1 else f"number {control.rank} of {where}"
+    return f"the most of {where}" if control.rank == 1 else f"rank {control.rank} of {where}"
 
 
 def _no_difference(control: HatexscoreRandomSpans, p: float) -> str:
-    """Describe a test that found no significant effect. The quotes are called similar to random
-    words only if their rank is at or below the median."""
-    beats = f"beats {percent(control.share_beaten)}, p = {significant(p)}"
+    """Describe a test that found no significant effect. The quotes do no more than random words if
+    their rank is at or below the median."""
+    beats = f"they beat {percent(control.share_beaten)}, p = {significant(p)}"
     if control.share_beaten <= 0.5:
-        return f"similar to random words ({beats})"
-    return f"not shown to do more than random words ({beats})"
+        return f"The quotes do no more than random words ({beats})"
+    return f"The test does not show that the quotes do more than random words ({beats})"
 
 
 def _group_named(report: HatexscoreResult) -> Check:
@@ -281,7 +281,7 @@ def _group_named(report: HatexscoreResult) -> Check:
         return passed(GROUP, "The explanation quotes the name of the group.")
     if counting:
         return inconclusive(
-            GROUP, "other-group", "The explanation names a different group than the post does."
+            GROUP, "other-group", "The explanation and the post name different groups."
         )
     if any(mention.by == "reader" for mention in mentions(report)):
         return inconclusive(
@@ -316,7 +316,8 @@ def _about_this_post(report: HatexscoreResult) -> Check:
     used = counted(words.words, "word")
     if words.words and words.weight >= words.needed:
         return passed(
-            ABOUT, f"The explanation uses {used} of the post, enough to be about this post."
+            ABOUT,
+            f"The explanation uses {used} of the post, which shows that it is about this post.",
         )
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
@@ -338,12 +339,13 @@ def _hangs_together(report: HatexscoreResult) -> Check:
         return inconclusive(
             COHERENT,
             "attack-told",
-            "The explanation describes an attack on a group, but concludes non-hateful.",
+            "The explanation describes an attack on a group, but concludes that the post is "
+            "non-hateful.",
         )
     if parts.cc is None:
         unknown = undefined(COHERENT, report, "cc", "score")
         return unknown or not_tested(COHERENT, "label-unknown", "The decision is unknown.")
-    return not_applicable(COHERENT, "An earlier check already answers this.")
+    return not_applicable(COHERENT, "An earlier check already covers consistency.")
 
 
 def _tau(report: HatexscoreResult) -> float:

@@ -195,7 +195,7 @@ def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> 
     reason = (
         "no answer could be read"
         if unit
-        else f"humans gave a {gold.kind}, and this method does not"
+        else f"humans gave a {gold.kind}, but this method does not give one"
     )
     return MethodView(
         title=METHODS[result.method],
@@ -273,7 +273,7 @@ def design(report: Record) -> Iterator[Block]:
     for pair in paired:
         method = pair.get("method")
         sides = {words: record(pair, condition) for condition, words in SIDES.items()}
-        note = "Both lines use the same texts. The dashed line is a judge that ranks at random."
+        note = "All rows use the same texts. The dashed line marks a judge that ranks at random."
         yield forest(
             f"Agreement with people ({method})", sides, bounds=CORRELATIONS, level=0.0, note=note
         )
@@ -281,9 +281,9 @@ def design(report: Record) -> Iterator[Block]:
         gain = record(record(record(report, "parts"), "kendall_gain"), "mean")
         is_complete = len(paired) == 1 and gain.get("of") == pair.get("items")
         yield histogram_bars(
-            f"What explanations change ({method})", record(pair, "gains"), "items",
+            f"Effect of explanations ({method})", record(pair, "gains"), "items",
             mark=(0.0, "no change"), part="kendall_gain" if is_complete else "",
-            note="Right of the middle bar, explanations bring the judge closer to people.",
+            note="To the right of the middle bar, explanations bring the judge closer to people.",
         )  # fmt: skip
         changes = {
             "closer to people with explanations": integer(pair, "closer"),
@@ -291,7 +291,7 @@ def design(report: Record) -> Iterator[Block]:
             "farther from people": integer(pair, "farther"),
         }
         tones = dict(zip(changes, (GOOD, NEUTRAL, BAD), strict=True))
-        title = f"Items, by what explanations change ({method})"
+        title = f"Items, by the effect of explanations ({method})"
         yield stacked_bar(title, changes, tones=tones)
     gains = {str(pair.get("method")): record(pair, "gain") for pair in paired}
     yield forest("Gain by method", gains, bounds=GAINS, level=0.0)

@@ -43,15 +43,14 @@ def _check_closer(report: HlvResult) -> Check:
             "The judge's answer could not be read, so there is no ranking to compare.",
         )
     if report.score_of == "agreement":
-        message = f"The judge agrees with humans at Kendall's tau {_signed(score)}."
+        message = f"The judge's agreement with humans is {_signed(score)} (Kendall's tau)."
         return not_tested(CLOSER, "no-baseline", message)
     components, pairs = report.components, changed(report)
     change = f"from {_signed(components.kendall_baseline)} to {_signed(components.kendall)}"
-    message = f"Kendall's tau goes {change}, a gain of {_signed(score)}"
+    message = f"Kendall's tau changes {change}, a gain of {_signed(score)}."
     if pairs is not None:
         noun = "pair" if pairs[1] == 1 else "pairs"
-        message += f"; {pairs[0]} of {pairs[1]} {noun} of options changed order"
-    message += "."
+        message += f" {pairs[0]} of {pairs[1]} {noun} of options changed order."
     if not score or pairs is None or pairs[0] < FEWEST_PAIRS:
         return inconclusive(CLOSER, "no-clear-difference", message)
     if score > 0:
@@ -77,17 +76,17 @@ def chance(report: HlvResult) -> str:
     majority."""
     majority = report.control.majority
     tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
-    result = "has no tau here" if tau is None else f"reaches a tau of {_signed(tau)}"
+    result = "has no tau for this item" if tau is None else f"reaches a tau of {_signed(tau)}"
     oracle = f"A judge that knows only the humans' first choice {result}."
     if report.score_of == "gain":
         return (
-            "The score is the gain: explanations without effect would have 0. A single item proves "
-            "little, since few options make coarse ranks (three: a tau of seven values); only the "
-            f"batch report means much. {oracle}"
+            "The score is the gain in Kendall's tau. Explanations without effect would score 0. A "
+            "single item proves little, because with few options tau has few possible values "
+            f"(seven with three options). The batch report tests many items together. {oracle}"
         )
     return (
-        "The score is Kendall's tau: a judge at chance would have 0; +1 is the humans' own order, "
-        f"\N{MINUS SIGN}1 its reverse. {oracle}"
+        "The score is Kendall's tau. A random order would score 0, the humans' own order +1, and "
+        f"its reverse \N{MINUS SIGN}1. {oracle}"
     )
 
 

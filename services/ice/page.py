@@ -179,18 +179,18 @@ MOST_CHARTS = 8  # pictures of a page; the numbers of all other tests are in its
 OPERATORS: dict[TestedOperator, str] = {  # {unit}: token or word
     "delete": "the other {unit}s deleted",
     "mask": "the other {unit}s masked",
-    "mask_unk": "the other {unit}s made unknown",
-    "mask_pad": "the other {unit}s made padding",
+    "mask_unk": "the other {unit}s replaced by the unknown token",
+    "mask_pad": "the other {unit}s replaced by padding",
     "infill": "the other {unit}s replaced by {unit}s of other texts",
-    "mean": "the mean over the operators",
+    "mean": "the mean over all operators",
 }
 REMOVALS: dict[TestedOperator, str] = {
     "delete": "its own {unit}s deleted",
     "mask": "its own {unit}s masked",
-    "mask_unk": "its own {unit}s made unknown",
-    "mask_pad": "its own {unit}s made padding",
+    "mask_unk": "its own {unit}s replaced by the unknown token",
+    "mask_pad": "its own {unit}s replaced by padding",
     "infill": "its own {unit}s replaced by {unit}s of other texts",
-    "mean": "the mean over the operators",
+    "mean": "the mean over all operators",
 }
 
 
@@ -240,7 +240,7 @@ def _operator(report: IceResult, test: IceTest) -> str:
 def _null_text(report: IceResult, test: IceTest) -> str:
     tokens = f"{test.tokens} {report.unit}{'' if test.tokens == 1 else 's'}"
     if test.null.exact:
-        return f"all {test.null.draws} other rationales of {tokens}: an exact test"
+        return f"all {test.null.draws} other rationales of {tokens} (an exact test)"
     return f"{test.null.draws} random rationales of {tokens}"
 
 
@@ -287,9 +287,9 @@ def _summary(report: IceResult, test: IceTest, score: float) -> str:
         return ""
     low, high = significant(null.histogram.low), significant(null.histogram.high)
     return (
-        f"{_null_text(report, test)} score from {low} to {high}, {significant(null.mean)} on "
-        f"average. The rationale scores {significant(score)}. Its win rate is "
-        f"{significant(test.win_rate)}, and 0.5 by chance."
+        f"Range of {_null_text(report, test)}: {low} to {high}, with a mean of "
+        f"{significant(null.mean)}. The rationale scores {significant(score)}. Its win rate is "
+        f"{significant(test.win_rate)}. By chance it would be 0.5."
     )
 
 
@@ -480,12 +480,12 @@ def _top_tokens(
 
 
 CHANCE = 0.5  # win rate of who knows nothing
-WORDS = {"undecidable": "too few rivals to tell"}  # a verdict's words
+WORDS = {"undecidable": "too few draws to tell"}  # a verdict's words
 REMOVED = {
     "delete": "deleted",
     "mask": "masked",
-    "mask_unk": "made unknown",
-    "mask_pad": "made padding",
+    "mask_unk": "replaced by the unknown token",
+    "mask_pad": "replaced by padding",
     "infill": "replaced by those of other texts",
     "mean": "removed: the mean over the operators",
 }
@@ -529,7 +529,11 @@ def _least_p(summary: Record) -> str:
     if not isinstance(least, float) or not isinstance(alpha, float):
         return ""
     message = f"The smallest possible p-value with these draws is {least:.3g}."
-    return f"{message} It is above {alpha:.3g}: use more draws." if least > alpha else message
+    return (
+        f"{message} This is above {alpha:.3g}, so more draws are needed."
+        if least > alpha
+        else message
+    )
 
 
 def _configuration(entry: Record, *, with_model: bool) -> str:

@@ -37,37 +37,39 @@ WORDS: dict[Outcome | None, tuple[str, Tone]] = {
     "faithful": ("Faithful", "good"),
     "inconclusive": ("Inconclusive", "neutral"),
     "anti-faithful": ("Anti-faithful", "bad"),
-    "undecidable": ("Too few rivals to tell", "neutral"),
+    "undecidable": ("Too few draws to tell", "neutral"),
     None: ("Undefined", "neutral"),
 }
 OF_PROBABILITY: dict[Outcome, str] = {  # {unit}: token or word
-    "faithful": "The rationale alone keeps the target label better than as many random {unit}s do.",
-    "inconclusive": "The rationale keeps the target label neither clearly better nor clearly worse "
-    "than as many random {unit}s do.",
-    "anti-faithful": "As many random {unit}s keep the target label better than the rationale does.",
+    "faithful": "The rationale alone makes the target label more probable than the same number of "
+    "random {unit}s does.",
+    "inconclusive": "It is unclear whether the rationale alone makes the target label more "
+    "probable than the same number of random {unit}s does.",
+    "anti-faithful": "The same number of random {unit}s makes the target label more probable than "
+    "the rationale does.",
 }
 OF_NECESSITY: dict[Outcome, str] = {
-    "faithful": "Without the rationale the target label loses more than without as many random "
-    "{unit}s.",
-    "inconclusive": "Without the rationale the target label loses neither clearly more nor clearly "
-    "less than without as many random {unit}s.",
-    "anti-faithful": "Without as many random {unit}s the target label loses more than without the "
-    "rationale.",
+    "faithful": "Removing the rationale makes the target label less probable than removing the "
+    "same number of random {unit}s.",
+    "inconclusive": "It is unclear whether removing the rationale makes the target label less "
+    "probable than removing the same number of random {unit}s.",
+    "anti-faithful": "Removing the same number of random {unit}s makes the target label less "
+    "probable than removing the rationale.",
 }
 READINGS: dict[Reading, str] = {
-    "cause": "Enough and needed: the rationale alone keeps the decision better than random ones "
-    "do, and without it the decision loses more.",
-    "redundant": "Enough, but not needed: the rationale alone keeps the decision better than "
-    "random ones do, and so does the rest of the text.",
-    "sufficient": "Enough: the rationale alone keeps the decision better than random ones do. "
-    "The test does not show whether the rest does so, too.",
-    "partner": "Needed, but not alone: without the rationale the decision loses more than without "
-    "random ones, but it keeps the decision only together with the rest.",
-    "needed": "Needed: without the rationale the decision loses more than without random ones. "
-    "The test does not show how it combines with the rest.",
-    "no evidence": "Keeping the rationale alone, or removing it, changes the decision no more "
-    "clearly than random ones do.",
-    "against": "It speaks against the decision: random rationales keep the decision better.",
+    "cause": "The rationale is enough and needed: keeping only it preserves the decision better "
+    "than random rationales do, and removing it weakens the decision more.",
+    "redundant": "The rationale is enough, but not needed: it preserves the decision better than "
+    "random rationales do, but so does the rest of the text.",
+    "sufficient": "The rationale is enough: it preserves the decision better than random "
+    "rationales do. The test does not show whether the rest of the text does so, too.",
+    "partner": "The rationale is needed, but not enough: removing it weakens the decision more "
+    "than removing random rationales, and it preserves the decision only with the other words.",
+    "needed": "The rationale is needed: removing it weakens the decision more than removing random "
+    "rationales. The test does not show how it works with the rest of the text.",
+    "no evidence": "The rationale affects the decision no more clearly than random rationales do.",
+    "against": "The rationale speaks against the decision: random rationales preserve the decision "
+    "better.",
     "undecidable": "There are too few random rationales for a conclusion.",
     "undefined": "There is nothing to compare the rationale with.",
 }
@@ -75,10 +77,10 @@ SUPPORTING: frozenset[Reading] = frozenset(
     ("cause", "redundant", "sufficient", "partner", "needed")
 )
 OF_NSR: dict[Outcome, str] = {
-    "faithful": "The rationale alone scores a higher NSR than as many random {unit}s do.",
-    "inconclusive": "The rationale scores an NSR neither clearly higher nor clearly lower than as "
-    "many random {unit}s do.",
-    "anti-faithful": "As many random {unit}s score a higher NSR than the rationale does.",
+    "faithful": "The rationale alone has a higher NSR than the same number of random {unit}s.",
+    "inconclusive": "It is unclear whether the rationale has a higher NSR than the same number of "
+    "random {unit}s.",
+    "anti-faithful": "The same number of random {unit}s has a higher NSR than the rationale.",
 }
 
 
@@ -108,7 +110,7 @@ def sentence(report: IceResult, test: IceTest) -> str:
         return NOTHING
     least = _min_p(report, test)
     if least is not None:
-        return f"There are too few other rationales for a verdict: p is at least {least:.3f}."
+        return f"There are too few other rationales for a verdict: p cannot be below {least:.3f}."
     if test.aspect == "necessity":
         return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):
@@ -121,19 +123,19 @@ def score_text(report: IceResult) -> str | None:
     if report.score is None:
         return None
     head = report.components.tests[0]
-    which = "the first explanation at its first budget"
+    which = "the first explanation at its first size"
     if not by_probability(report):
         return (
-            f"The score is the strict win rate of NSR (it counts ties as losses) of {which}; "
-            "chance would have less than 0.5 where there are ties, as in short texts."
+            f"The score is the strict win rate of {which}. It compares NSR, and ties count as "
+            "losses. If there are ties, as in short texts, chance gives less than 0.5."
         )
     of_aspect = [test for test in report.components.tests if test.aspect == head.aspect]
     operators = sum(_same_trial(test, head) for test in of_aspect)
     if operators == 1:
-        return f"The score is the win rate of {which}; chance would have 0.5."
+        return f"The score is the win rate of {which}. By chance it is 0.5."
     return (
-        f"The score is the win rate of {which}, the mean over {operators} operators; chance would "
-        "have 0.5."
+        f"The score is the win rate of {which}, averaged over {operators} operators. By chance it "
+        "is 0.5."
     )
 
 
@@ -173,8 +175,8 @@ def _reverse_text(report: IceResult, test: IceTest) -> str:
     if not operators:
         return ""
     return (
-        f" Under {', '.join(operators)} the whole text makes the target label less probable than "
-        "no text does; NSR then reverses the order: higher means less probable."
+        f" With {', '.join(operators)}, the whole text makes the target label less probable than "
+        "an empty text does. A higher NSR then means a less probable label."
     )
 
 
@@ -191,7 +193,7 @@ def _same_trial(test: IceTest, other: IceTest) -> bool:
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "quote-not-in-text": "quotation not in the text",
-    "worse-than-random": "random words serve better",
+    "worse-than-random": "random words do better",
 }
 IN_TEXT = "quotations-in-text"
 BEATS = "beats-random-rationales"
@@ -230,7 +232,7 @@ def _beats(report: IceResult) -> Check:
         p_values = [test.null.p_calibrated for test in report.components.tests]
         calibrated = next((p for p in p_values if p is not None), None)
         if calibrated is not None:  # of a text with few places
-            message += f" (p = {significant(calibrated)}, calibrated on other posts.)"
+            message += f" Calibrated on other posts, p is {significant(calibrated)}."
     if supports:
         return passed(BEATS, message)
     if contradicts:

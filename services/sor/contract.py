@@ -212,6 +212,6 @@ CONTRACT = MetricContract(
     elicited=elicited,
     facts=FactPaths(
         chance="control.win_rate",
-        rivals=("They name the facts of their post", "those of other posts"),
+        rivals=("They fit their own post", "other posts"),
     ),
 )

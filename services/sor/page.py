@@ -22,9 +22,9 @@ MARKS = {
 }
 CLASSES = {"quote": "quote", "word": "word", "quote_not_found": "lost"}
 POINT_NAMES: dict[SorPoint, str] = {
-    "measure": "(a) the measure, where and how long",
+    "measure": "(a) the measure, its scope and duration",
     "automated_means": "(c) automated means",
-    "grounds": "(d), (e) the ground and why it applies",
+    "grounds": "(d), (e) the ground and the reason",
     "redress": "(f) redress",
 }
 ROUTE_NAMES: dict[SorRoute, str] = {
@@ -116,8 +116,9 @@ def _null(report: SorResult) -> Chart | None:
     observed = report.components.post_words + 3 * report.components.quotes
     caption = Caption(
         title="The same statement for other posts",
-        summary=f"The statement names {observed} words of this post, and {control.mean:.2f} words "
-        f"of {control.draws} other posts on average. A quotation counts as three words.",
+        summary=f"The statement names {observed} words of this post and, on average, "
+        f"{control.mean:.2f} words of each of {control.draws} other posts. A quotation counts as "
+        "three words.",
         unit="words",
     )
     return histogram(control.histogram, observed, caption)
@@ -132,12 +133,12 @@ def design(report: Record) -> Iterator[Block]:
     yield forest("Scores of the statements", parts)
     missing = record(report, "missing")
     lacking = {str(item).replace("_", " "): record(missing, item) for item in missing}
-    yield forest("Statements that lack", lacking, note="Lower is better.")
-    fits = {"other posts whose facts are named less often": record(report, "beats_other_posts")}
+    yield forest("Items that statements lack", lacking, note="Lower is better.")
+    fits = {"other posts that the statement fits less well": record(report, "beats_other_posts")}
     yield forest("Against other posts", fits, level=0.5)
     copies = {
-        "runs of words that others have": record(report, "boilerplate"),
-        "similarity to the nearest other": record(report, "nearest_similarity"),
+        "runs of words also in other statements": record(report, "boilerplate"),
+        "similarity to the most similar statement": record(report, "nearest_similarity"),
         "copies (similarity of 0.8)": record(report, "copies"),
     }
     yield forest("Copies of each other", copies, note="Lower is better.")

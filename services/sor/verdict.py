@@ -16,13 +16,13 @@ from shared.contracts.messages import Check, Finding
 
 NAMES: dict[SorItemName, str] = {
     "restriction": "what was done",
-    "territorial_scope": "where it applies",
-    "duration": "from when or how long",
+    "territorial_scope": "where the measure applies",
+    "duration": "the start or duration of the measure",
     "facts": "the facts of this post",
     "automated_detection": "whether detection was automated",
     "automated_decision": "whether the decision was automated",
     "ground": "the provision or clause",
-    "explanation": "why that applies",
+    "explanation": "why the provision or clause applies",
     "redress": "redress",
 }
 EVEN = 0.95  # share of other posts that the facts must fit less than this one
@@ -66,11 +66,11 @@ def _check_item(report: SorResult, item: SorItem) -> Check:
         return failed(name, f"{code}-missing", f"The statement does not mention {words}.")
     count, message = (
         report.components.post_words,
-        "Boilerplate: the statement mentions no facts about this post.",
+        "The statement is boilerplate: it mentions no facts about this post.",
     )
     if count or report.components.quotes:
         noun = "one word" if count == 1 else f"{count} words"
-        message = f"The statement says too little about this post: {noun}, and no quotation."
+        message = f"The statement says too little about this post: it uses {noun} and no quotation."
     return failed(name, "facts-missing", message)
 
 
@@ -79,7 +79,9 @@ def _check_post(report: SorResult) -> Check:
         return not_applicable(THIS_POST, "The statement mentions no facts to compare.")
     rate = report.control.win_rate if report.control else None
     if rate is None:
-        return not_tested(THIS_POST, "too-few-rivals", "There is no other post to compare with.")
+        return not_tested(
+            THIS_POST, "too-few-rivals", "There is no other post to compare the statement with."
+        )
     if rate < EVEN:
         message = "The statement mentions facts, but they fit other posts just as well."
         return inconclusive(THIS_POST, "fits-other-posts", message)

@@ -17,18 +17,18 @@ from shared.contracts.messages import (
 )
 
 _LONGER = "Test longer posts, or read the batch report, which tests many results together."
-_MORE = "Nothing for this one result. The batch report tests many results together."
+_MORE = "A single result cannot show more. The batch report tests many results together."
 _LOGPROBS = "Use a model server that returns log-probabilities of the answer's tokens."
 
 ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller can do
     "refused": "Ask the model again, or ask another model.",
-    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why it"
-    " could not read this one.",
+    "explanation-unfit": "Send an explanation that the metric can read. `warnings` says why it"
+    " could not read this explanation.",
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
     "no-words": "Send a text with words.",
     "language-undecided": "Send `language`, with the request or for a whole batch.",
-    "untrained-language": "Name a `model` that learned the language, or send "
+    "untrained-language": "Name a `model` that was trained on the language, or send "
     "`accept_untrained_languages`.",
     "probability-missing": "Send both probabilities.",
     "label-unknown": "Send the decision that is explained.",
@@ -55,7 +55,8 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "small-effect": _MORE,
     "group-not-listed": "Send a `policy` that lists the group.",
     "group-not-attacked": "Say which group the post attacks.",
-    "other-group": "Compare the groups that post and explanation name: they may be the same.",
+    "other-group": "Compare the groups that the post and the explanation name. They may be the "
+    "same.",
     "attack-told": "Say that the post does not attack the group.",
     "not-about-post": "Describe or quote the post.",
     "nothing-to-test": "Send an explanation that states which words lead to the label.",
@@ -67,7 +68,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "no-reasoning": "Use a model that writes its reasoning.",
     "no-threshold": "Leave `min_similarity` out.",
     "some-dropped": "Read the explanations that were dropped.",
-    "unscored": "Ask a metric that can take the answer.",
+    "unscored": "Choose a metric that can score the answer.",
     "no-check": "Read the score: this metric has no test.",
 }
 

@@ -59,8 +59,9 @@ class SurprisingRule:
 @dataclass(frozen=True, kw_only=True)
 class RivalGroup:
     """A group of results that is compared with chance separately. The dotted `path` leads to its
-    means in a batch report. `wanted` states the desired outcome, or is empty if results should
-    score above random explanations. `better` maps each component to its better direction."""
+    means in a batch report. `wanted` is the desired outcome, if not to score above random
+    explanations. It may contain `{share}`, the share that was beaten. `better` maps each
+    component to its better direction."""
 
     path: str
     name: str

@@ -174,7 +174,7 @@ def test_they_can_be_used_by_all_on_any_screen(
         expect(page.locator("[data-key=a]")).to_be_visible()
         progress = page.locator("main [role=status]", has_text=" of 8")
         expect(progress).to_contain_text("1 of 8")  # though two of them are with Ann
-        expect(progress).to_contain_text("2 are assigned to other people")
+        expect(progress).to_contain_text("2 are assigned to or judged by other people")
         paths = (page.url, compared, f"/queues/{queue}", f"/queues?batch={old}", "/compare")
         for path in paths:
             page.goto(path)

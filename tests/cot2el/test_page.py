@@ -58,7 +58,7 @@ def test_every_example_is_shown_whole(name: str) -> None:
             numbers += way.model_dump(exclude={"columns"}).values()
             numbers += [number for number in way.columns.model_dump().values() if number]
     assert [number for number in numbers if significant(number) not in page.bare] == []
-    assert ("Against an annotator" in page.bare) is (report.validation is not None)
+    assert ("Compared with an annotator" in page.bare) is (report.validation is not None)
 
 
 def test_overlapping_spans_each_keep_their_tag() -> None:
@@ -108,7 +108,7 @@ def test_without_a_threshold_being_kept_is_no_praise(fields: dict[str, Any]) -> 
     assert report.score == 1
     mean = significant(report.components.mean_similarity, 2)
     assert said(report) == (
-        f"Every explanation was placed at its nearest unit; mean similarity {mean}."
+        f"Every explanation was matched to its nearest passage, with a mean similarity of {mean}."
     )
     assert report.verdict == "not_tested"
 

@@ -50,20 +50,22 @@ def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
     statistics = scene.client.get(f"{path}/statistics").text
     assert '<p class="headline">' not in statistics  # there is no mean over several metrics
     assert "Of 4 answers 2 decide and explain, 1 refuse and 1 cannot be read." in statistics
-    assert "How the answers end" in statistics
+    assert "Outcomes of the answers" in statistics
     assert "Split the scores" not in statistics  # a report that splits scores is refused
     page = scene.client.get(path)
     assert "5 of 5 lines" in page.text
     told = {one.partition("<bdi>")[2].partition("<")[0]: one for one in rows(page)}
     assert set(told) == set("01234")
     for number in "03":
-        assert "It decides hateful; hatexscore: " in told[number]
+        assert "The model decides hateful. hatexscore: " in told[number]
         assert "blaming immigrants for what goes wrong" in told[number]
     assert "The model refuses: it neither decides nor explains." in told["1"]
     assert "<td><bdi>hateful</bdi></td>" in told["0"]
     assert "<td><bdi>" not in told["1"]
     assert "No decision can be read from the answer." in told["2"]
-    assert "It decides hateful; no metric was asked to score it." in told["4"]
+    assert (
+        "The model decides hateful, but no metric was asked to score the explanation." in told["4"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +109,7 @@ def test_texts_that_are_not_kept_are_not_shown(scene: Answered) -> None:
     page = scene.client.get(f"/batches/{batch['id']}")
     assert "1 of 1 lines" in page.text
     assert "ruining" not in page.text
-    assert "It decides hateful" in page.text
+    assert "The model decides hateful" in page.text
     opened = scene.client.get(f"/batches/{batch['id']}?open=1").text
     assert "The texts were not kept." in opened
     assert "ruining" not in opened

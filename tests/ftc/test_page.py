@@ -52,7 +52,7 @@ def said(report: Report) -> str:
 @pytest.mark.parametrize(
     ("answer", "tone", "words"),
     [
-        (always(0), "not_tested", "Its phrases beat 50 % of random phrases"),
+        (always(0), "not_tested", "The explanation's phrases beat 50 % of random phrases"),
         (
             always(2),
             "problem_found",

@@ -385,7 +385,7 @@ def test_the_matrix_has_a_number_in_every_cell_and_says_which_pair_is_most_alike
     view = haf_page.view(None, report)
     assert view.matrix is not None
     assert view.alike == (
-        "The most similar reasons are 2 and 3 (0.75), the least similar 1 and 2 (0.12). "
+        "The most similar reasons are 2 and 3 (0.75). The least similar are 1 and 2 (0.12). "
         "The mean of all pairs is 0.46."
     )
     texts = re.findall(r">([0-9.]+)</text>", view.matrix.svg)

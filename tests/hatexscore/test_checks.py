@@ -228,11 +228,11 @@ def test_a_short_post_is_tested_by_a_p_that_other_posts_calibrate() -> None:
     assert control.p_calibrated <= 0.05
     assert (control.calibration.basis, control.calibration.posts) == ("other posts", 120)
     assert found.outcome == "passed"
-    assert "the best of all 13 places in the post" in found.sentence
+    assert "the most of all 13 places in the post" in found.sentence
     assert "calibrated on other posts" in found.sentence
     _, found = matter(POST, "nobody stops")
     assert found.outcome == "inconclusive"
-    assert "number " in found.sentence
+    assert "rank " in found.sentence
 
 
 @pytest.mark.usefixtures("other_posts")
@@ -278,8 +278,8 @@ def test_only_what_beats_half_of_the_places_or_fewer_is_similar_to_random_words(
                 )
             )
         said[quote] = check(report, "quotes-matter").sentence
-    assert "not shown to do more than random words (beats" in said["bus"]
-    assert "similar to random words (beats" in said["nobody"]
+    assert "does not show that the quotes do more than random words (they beat" in said["bus"]
+    assert "The quotes do no more than random words (they beat" in said["nobody"]
 
 
 def turned(original: float, masked: float) -> Check:

@@ -154,7 +154,7 @@ def test_an_empty_explanation_scores_zero() -> None:
             for empty in ("", " \n"):
                 report = score(ask(explanation=empty, decision=label))
                 assert (report.score, report.verdict) == (0, "problem_found")
-                assert report.reason.startswith("There is no explanation")
+                assert report.reason.startswith("The explanation is empty")
 
 
 def test_a_text_may_be_explained_in_another_language() -> None:

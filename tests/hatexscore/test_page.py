@@ -207,7 +207,7 @@ def test_the_draws_are_a_strip_and_without_them_words() -> None:
     assert report.control is not None
     bare = report.model_copy(update={"control": report.control.model_copy(update={"drops": ()})})
     assert view(request, bare).strip is None
-    assert "The single random draws were not kept" in shown(request, bare)
+    assert "The individual random draws were not kept" in shown(request, bare)
 
 
 def test_without_a_control_the_page_says_so() -> None:

@@ -72,7 +72,7 @@ def test_every_example_is_shown(name: str) -> None:
     [
         (GOOD, BAD, "holds_up", "a gain of +2.00"),
         (BAD, GOOD, "problem_found", "a gain of −2.00"),
-        (GOOD, GOOD, "not_tested", "a gain of 0;"),
+        (GOOD, GOOD, "not_tested", "a gain of 0."),
     ],
 )
 def test_the_gain_is_said_with_its_sign(
@@ -97,15 +97,15 @@ def test_a_gain_of_one_pair_is_no_praise() -> None:
         assert report.score * gain > 0
         assert report.verdict == "not_tested"
         assert "1 of 3 pairs of options changed order" in said(report)
-        assert "explanations without effect would have 0" in page.bare
+        assert "Explanations without effect would score 0" in page.bare
         assert "A single item proves little" in page.bare
 
 
 def test_without_a_baseline_it_is_an_agreement() -> None:
     report, found, page = shown(sent(baseline=None))
     assert found.chance is not None
-    assert "a judge at chance would have 0" in found.chance
-    assert said(report) == "The judge agrees with humans at Kendall's tau +1.00."
+    assert "A random order would score 0" in found.chance
+    assert said(report) == "The judge's agreement with humans is +1.00 (Kendall's tau)."
     assert report.verdict == "not_tested"
     assert "undefined" in page.bare
 

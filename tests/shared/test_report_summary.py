@@ -59,7 +59,7 @@ def test_without_an_interval_nothing_is_better() -> None:
     sentence = found(1, report=by_decision(hateful=alone))[1]
     assert sentence == (
         "Hateful decisions (1): there are too few results to tell whether their quotes "
-        "move the model better than random spans do (90 %; chance 50 %)."
+        "account for the decision better than random spans do (90 %; chance 50 %)."
     )
 
 
@@ -71,9 +71,9 @@ def test_short_posts_that_cannot_be_tested_alone_are_tested_together() -> None:
     report["by_decision"]["hateful"]["together"] = together
     told = found(39, verdicts={"not_tested": 39}, untested={"too-few-places": 39}, report=report)
     assert told[-1] == (
-        "Hateful decisions (39): their quotes move the model better than random spans do (94 %, "
-        "interval 68 % to 98 %; chance 50 %; p < 0.001 for all results together). 21 of them "
-        "are significant in their own tests, at most 10 % of these by chance."
+        "Hateful decisions (39): their quotes account for the decision better than random spans do "
+        "(94 %, interval 68 % to 98 %; chance 50 %; p < 0.001 for all results together). 21 of "
+        "them are significant in their own tests. At most 10 % of these are expected by chance."
     )
     assert not any("chance would do as well" in sentence for sentence in told)
 
@@ -93,10 +93,12 @@ def test_the_test_of_all_decides_and_not_their_interval() -> None:
 
 def test_what_other_decisions_want_is_told_apart_and_never_pooled() -> None:
     told = found(report=by_decision(hateful=BEATEN, non_hateful=LITTLE))
-    assert told[1].startswith("Hateful decisions (40): their quotes move the model better")
+    assert told[1].startswith(
+        "Hateful decisions (40): their quotes account for the decision better"
+    )
     assert told[2] == (
-        "Non-hateful decisions (22): masking the quotes should move the model little. "
-        "Their quotes move the model more than 10 % of random spans do."
+        "Non-hateful decisions (22): masking the quotes should change the model's probability "
+        "little. Masking 10 % of random spans changes it less."
     )
     assert "26 %" not in " ".join(told)
 
@@ -123,8 +125,8 @@ def test_a_gain_says_whether_explanations_helped(low: float, high: float, said: 
 
 
 def test_few_are_said_to_be_few() -> None:
-    assert "Too few" in found(29)[0]
-    assert "Too few" not in found(30)[0]
+    assert "too few" in found(29)[0]
+    assert "too few" not in found(30)[0]
 
 
 def test_a_tally_counts_problems_and_the_first_reason_of_what_is_not_tested() -> None:

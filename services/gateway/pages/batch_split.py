@@ -79,15 +79,15 @@ class BatchSplit:
         over_texts = split is not None and (split.within_texts or self.by == "model")
         if split is not None and over_texts and (split.common_texts or 0) < (split.texts or 0):
             sentences.append(
-                f"The values cover different texts: only {split.common_texts or 0:,} of "
-                f"{counted(split.texts or 0, 'text')} with a score have a score under every value. "
-                "A comparison of two parts pairs lines by their texts."
+                f"Only {split.common_texts or 0:,} of {counted(split.texts or 0, 'text')} with a "
+                "score have a score under every value, so the rows cover different texts. To "
+                "compare equal texts, compare two parts of the batch."
             )
         shares = [row.undefined for row in self.rows]
         if self.by != "verdict" and shares and max(shares) - min(shares) > MUCH:
             sentences.append(
                 f"Depending on the value, {min(shares):.0%} to {max(shares):.0%} of the lines have "
-                "no score. The means leave these lines out, so they may not be comparable."
+                "no score. The means leave these lines out, so the means may not be comparable."
             )
         return sentences
 
@@ -149,7 +149,7 @@ async def _report(
     """Return (job that computes the intervals, ""), or (None, reason why there is none). `values`
     is the number of values in the split."""
     if not FEWEST <= values <= MOST:
-        return None, f"There is no split: the key has {values} values instead of 2 to {MOST}."
+        return None, f"There is no split: the key has {values} values, but 2 to {MOST} are allowed."
     if not caller.has_scope("batch"):
         return None, "There are no intervals: your API key may not make reports."
     contract = metrics()[batch.metric].batch

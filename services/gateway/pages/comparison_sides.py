@@ -254,7 +254,7 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
             both = f"{left.name} and {side.name}"
             if left.name == side.name:
                 both = f"{left.name} on both sides"
-            return f"{both}: both sides are the same lines, so nothing differs."
+            return f"{both}: both sides contain the same lines, so there is nothing to compare."
     for one in (left, *rights):
         if not one.batch.is_final:
             return f"{one.name} is {one.batch.status.replace('_', ' ')}. Compare it after it ends."
@@ -262,8 +262,8 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
             return f"{one.name} has no scores."
         if one.batch.metric != left.batch.metric:
             return (
-                f"{left.name} was scored by {left.batch.metric}, {one.name} by "
-                f"{one.batch.metric}: score {one.name} again by {left.batch.metric}."
+                f"{left.name} was scored by {left.batch.metric}, but {one.name} by "
+                f"{one.batch.metric}. Score {one.name} again by {left.batch.metric}."
             )
     return ""
 

@@ -137,7 +137,11 @@ def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> 
         decision,
         _numbers(score, gap, old, new, p),
         *([_missing(missing, result["pairs"], result["bounds"])] if missing else []),
-        *([f"To tell {size} from chance, about {texts:,} texts are needed."] if texts else []),
+        *(
+            [f"About {texts:,} texts are needed to distinguish {size} from chance."]
+            if texts
+            else []
+        ),
     ]
 
 
@@ -160,8 +164,8 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
         phrase = metric.problems.get(more[0]["problem"], more[0]["problem"])
         only_new, only_old = more[0]["only_first"], more[0]["only_second"]
         return (
-            f"Do not switch yet: only {new} has the problem “{phrase}” in {only_new:,} of the "
-            f"pairs, and only {old} in {only_old:,}."
+            f"Do not switch yet: {new} alone has the problem “{phrase}” in {only_new:,} of the "
+            f"pairs, and {old} alone in {only_old:,}."
         )
     if is_clear:
         return f"{new} explains better than {old}."
@@ -190,7 +194,9 @@ def _missing(missing: int, pairs: int, bounds: Json | None) -> str:
     if bounds is None:
         return f"{lead}."
     low, high = significant(bounds["low"]), significant(bounds["high"])
-    return f"{lead}. With them, the difference could be anything from {low} to {high}."
+    return (
+        f"{lead}. If all pairs had scores, the difference could be anything from {low} to {high}."
+    )
 
 
 def _texts_needed(gap: Json) -> int:

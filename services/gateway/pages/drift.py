@@ -235,10 +235,10 @@ def sentence_of(shift: ScoreShift) -> str:
     else:
         way = "higher" if shift.difference > 0 else "lower"
         size = significant(abs(shift.difference))
-        sentence = f"The mean has moved: it is {size} {way} than before (interval {between})."
+        sentence = f"The mean has moved and is now {size} {way} than before (interval {between})."
     if shift.has_changed_shape and not shift.has_shift:
         sentence += " The spread of the scores has changed."
     if shift.undefined is not None and not shift.undefined[1] <= 0 <= shift.undefined[2]:
         way = "more" if shift.undefined[0] > 0 else "fewer"
-        sentence += f" {percent(abs(shift.undefined[0]))} {way} have no score."
+        sentence += f" {percent(abs(shift.undefined[0]))} {way} of the results have no score."
     return sentence

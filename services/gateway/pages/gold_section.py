@@ -79,9 +79,10 @@ def _sentence(labels: Record, cells: Cells) -> str:
     text = f"{right:,} of {read:,} decisions agree with the gold label"
     chance = labels.get("chance")
     if isinstance(chance, int | float):
-        text += f". Always choosing the most frequent label is right in {percent(chance)}"
+        by_chance = percent(chance)
+        text += f". Always choosing the most frequent label would be right in {by_chance} of cases"
     if (left := results - read) > 0:
-        text += f". {left:,} more results have a gold label, but no decision that could be read"
+        text += f". For {left:,} more results with a gold label, no decision could be read"
     return f"{text}."
 
 

@@ -117,7 +117,7 @@ async def job_page(
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
     asked = await find_job(lens, gateway, caller.tenant) if lens else None
     if asked is not None and (asked.request.get("metadata") or {}).get(EDITED) != job.id:
-        raise UnknownJob("this job does not ask about words of the other one")
+        raise UnknownJob("this job does not test words of the other job")
     context["lens"] = asked and {"job": asked, "answer": _lens(asked)}
     context["worker"] = gateway.models.workers.get(job.metric.removesuffix("-report"))
     return page(
@@ -142,7 +142,9 @@ async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: View
     contract, source, report = metrics().get(job.metric), request_of(job), report_of(job)
     lens_request = getattr(registry.page(job.metric), "lens_request", None)
     if contract is None or source is None or report is None or lens_request is None:
-        raise UnknownJob("the text of this job was not kept, or its metric has no lens")
+        raise UnknownJob(
+            "the text of this job was not kept, or its metric cannot test single words"
+        )
     words = form.get("words", "").replace("\0", "").strip()
     owner = caller.owner(gateway.settings)
     if not words:

@@ -8,14 +8,15 @@ from typing import Any
 STEPS: Mapping[str, str] = {  # code of a failed check → what the caller can do
     "opposite-decision": "Read the explanation. Then correct the decision, or ask for another "
     "explanation.",
-    "other-class": "Find out which class is right, and use it in both decision and explanation.",
+    "other-class": "Find out which class is right, and use it in both the decision and the "
+    "explanation.",
     "no-explanation": "Ask the model again for an explanation.",
     "no-decision": "State the decision in one sentence, such as “Conclusion: hateful.”",
     "misquoted": "Copy the quoted words exactly from the post.",
-    "quote-not-in-post": "Quote only words of the post.",
+    "quote-not-in-post": "Quote only words that are in the post.",
     "quotes-do-not-matter": "Quote the words that led the model to its decision.",
     "group-not-named": "Name the group that the post attacks.",
-    "quote-not-in-text": "Quote only words of the text.",
+    "quote-not-in-text": "Quote only words that are in the text.",
     "worse-than-random": "Ask for an explanation that names the words behind the decision.",
     "does-not-predict": "Cite the words that the model's answer depends on.",
     "rests-on-other-words": "Cite the words that the model's answer depends on.",

@@ -268,7 +268,7 @@ def _sorted_out(
     for name, value in sent:
         why = wrong[name, value]
         if not why and last[_subject(name, value)] != (name, value):
-            why = "it occurs twice, and the last one counts"
+            why = "it occurs twice, so only the last one counts"
         if why:
             ignored.append(ignored_pair(name, value, why))
         else:

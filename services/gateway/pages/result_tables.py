@@ -126,13 +126,13 @@ def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
         return ResponseTable(_mean(report))
     if isinstance(report, Report) and report.score is None:
         return ResponseTable("The score is undefined. The warnings say why.")
-    return ResponseTable("This is the answer of the service.")
+    return ResponseTable("The service returned this answer.")
 
 
 def _mean(report: BatchReport) -> str:
     mean = report.score
     if mean.value is None:
-        return f"There is no mean score: none of {counted(report.scored, 'result')} has one."
+        return f"There is no mean score: none of {counted(report.scored, 'result')} has a score."
     sentence = f"The mean score of {counted(mean.of, 'result')} is {mean.value:.3g}"
     if mean.low is None or mean.high is None:
         return f"{sentence}."

@@ -130,7 +130,7 @@ async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Res
     form = await checked_form(request)
     kind = form.get("kind", "results")
     if kind not in KINDS:
-        raise InvalidBody.at_root("the service keeps nothing of this kind")
+        raise InvalidBody.at_root("the service does not save items of this kind")
     kind, name = f"{kind} {form.get('metric', '')}", form.get("name", "")
     await gateway.in_ledger(
         lambda connection: ledger.delete_view(connection, caller.tenant, kind, name)

@@ -140,7 +140,7 @@ def _with_any_model(
     named = gateway.model_names(*kinds)
     candidates = [_check_model(gateway, target, request_of(name)) for name in named]
     words = " or ".join(KINDS.get(kind, kind) for kind in kinds)
-    lacks = f"needs a {words}: none is configured"
+    lacks = f"needs a {words}, but none is configured"
     ready = (candidate for candidate in candidates if candidate.body is not None)
     return next(ready, candidates[0] if candidates else OtherRequest(target.name, None, lacks))
 
@@ -155,7 +155,7 @@ def _check_model(gateway: State, target: MetricContract, other: OtherRequest) ->
     except ScoringError as error:
         if target.default_model is None and "model" not in other.body:
             kinds = " or ".join(target.model_kinds)
-            return OtherRequest(target.name, None, f"needs a model to be named ({kinds})")
+            return OtherRequest(target.name, None, f"needs a model ({kinds})")
         return OtherRequest(target.name, None, error.detail)
     return other
 

@@ -46,7 +46,11 @@ def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
         first = next(iter(texts), "text")
         return {"of": offsets[1] or first, "start": int(offsets[2]), "end": int(offsets[3])}
     if len(places) != 1:
-        count = "in no text" if not places else "more than once; say where, as in text 12-20"
+        count = (
+            "in no text"
+            if not places
+            else "more than once; add the position, for example text 12-20"
+        )
         raise BadInput(f"the words {line[:80]!r} occur {count}", pointer="/spans")
     [(name, start)] = places
     return {"of": name, "start": start, "end": start + len(line)}

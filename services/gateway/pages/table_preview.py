@@ -36,7 +36,7 @@ from shared.ledger.files import File
 MOST_KINDS = 20  # of faults that are told
 LONGEST_ID = 256  # characters, as the lines of a batch have it
 SHORTEST = 12  # characters of a cell that a sentence of ours does not hold by chance
-INSTEAD = "keep that column as metadata instead, and choose another column or none as custom id"
+INSTEAD = "keep that column as metadata, and use another column or none as custom id"
 MOST_TOLD = 20  # lines that were left out
 SHOWN, REQUESTS = 20, 3
 TRIED = 50  # rows whose cells tell whether a column is a field
@@ -144,8 +144,8 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
     if "model" not in body or body["model"] in models:
         return ""
     return (
-        "model: no such model is configured; keep the column as metadata if it names the model "
-        f"that decided. Configured are: {', '.join(sorted(models)) or 'none'}"
+        "model: this model is not configured. If the column names the model that decided, keep it "
+        f"as metadata. Configured models: {', '.join(sorted(models)) or 'none'}"
     )
 
 
@@ -256,7 +256,7 @@ class TableLines:
             else:
                 raise TableError(number, fault)
         if count == len(left_out):
-            raise TableError(1, "there is no row")
+            raise TableError(1, "the table has no rows")
         if left_out:
             first = ", ".join(map(str, left_out[:MOST_TOLD]))
             more = "" if len(left_out) <= MOST_TOLD else " …"

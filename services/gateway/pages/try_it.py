@@ -201,9 +201,11 @@ async def create_job(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     if form.get("action") == "fill":
         typed, parent = form.get("whole", "").replace("\r\n", "\n"), form.get("parent", "")
         try:
-            body = _parse_object(typed, "this is")
+            body = _parse_object(typed, "the request is")
             if HALVES.search(json.dumps(body, ensure_ascii=False)):
-                raise InvalidBody.at_root("this contains half a character")
+                raise InvalidBody.at_root(
+                    "the text contains half of a surrogate pair, which is not a character"
+                )
             entered = form_of_body(contract, body)
         except InvalidBody as error:
             trial = TryForm(contract, Form({}, "{}"), None, _errors(error), parent, typed)

@@ -105,8 +105,8 @@ class HistogramBars:
     @property
     def summary(self) -> str:
         fullest = max(self.bins, key=lambda item: item.count)
-        text = f"{sum(self.counts):,} {self.unit}. The tallest bar has {fullest.count:,}, from "
-        text += f"{fullest.low} to {fullest.high}."
+        text = f"{sum(self.counts):,} {self.unit}. The tallest bar has {fullest.count:,}, with "
+        text += f"values from {fullest.low} to {fullest.high}."
         if self.expected is not None:
             text += f" Chance alone would put {significant(self.expected)} in each bar."
         return text

@@ -89,7 +89,7 @@ def _verdicts(tally: ResultTally) -> str:
     phrases = [verdict_phrase(word, count) for word, count in counts if count]
     if not phrases:
         return f"{subject} none has a result."
-    few = " Too few for a conclusion." if tally.results < FEW else ""
+    few = " These are too few for a conclusion." if tally.results < FEW else ""
     *first, last = phrases
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"{subject} {listed}.{few}"
@@ -111,7 +111,9 @@ def _untested(tally: ResultTally) -> list[str]:
         return []
     code, count = max(tally.untested.items(), key=lambda item: item[1])
     reason, action = code.replace("-", " "), ACTIONS.get(code, "")
-    return [f"Most results without a test have the reason: {reason} ({count:,}). {action}".strip()]
+    return [
+        f"The most frequent reason for a missing test is: {reason} ({count:,}). {action}".strip()
+    ]
 
 
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
@@ -119,11 +121,11 @@ def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
     repeats = report.get("duplicates") or 0
     if not repeats or tally.results <= report.get("scored", 0):
         return ""
-    verbs = ("repeats", "counts") if repeats == 1 else ("repeat", "count")
+    verb = "repeats" if repeats == 1 else "repeat"
     distinct = (report.get("score") or {}).get("of", 0)
     return (
-        f" {repeats:,} of the {tally.results:,} {verbs[0]} other results and {verbs[1]} once. "
-        f"Means are over {counted(distinct, 'result')} with a score."
+        f" {repeats:,} of the {tally.results:,} {verb} other results, and repeated results count "
+        f"once. Means are over {counted(distinct, 'result')} with a score."
     )
 
 
@@ -178,13 +180,11 @@ def _of_group(
         single = ""
         if together.get("found"):
             single = (
-                f" {together['found']:,} of them are significant in their own tests, at most "
-                f"{percent(together['rate'])} of these by chance."
+                f" {together['found']:,} of them are significant in their own tests. At most "
+                f"{percent(together['rate'])} of these are expected by chance."
             )
         return f"{title}: {text[:1].lower()}{text[1:]}{single}"
-    stem, others = rivals
-    share = percent(beaten["value"])
-    return f"{title}: {group.wanted}. {stem} more than {share} of {others}."
+    return f"{title}: {group.wanted.format(share=percent(beaten['value']))}."
 
 
 def found_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:

@@ -58,7 +58,7 @@ def test_the_sentences_count_the_rows_that_the_page_shows() -> None:
     assert told.sentences[0] == "Of 123 explanations 120 hold up and 3 could not be tested."
     assert told.sentences[1] == "The only problem is: misquotes the post (2)."
     assert told.sentences[2].startswith(
-        "Most results without a test have the reason: label unknown (3)."
+        "The most frequent reason for a missing test is: label unknown (3)."
     )
 
 
@@ -150,7 +150,9 @@ class TestAddresses:
     def test_of_two_values_the_last_one_counts_and_the_first_is_told(self) -> None:
         shown = view(("verdict", "holds_up"), ("verdict", "not_tested"), ("after", "[1]"))
         assert [chip.text for chip in shown.chips] == ["verdict: not tested"]
-        assert shown.ignored == ("verdict = holds_up: it occurs twice, and the last one counts",)
+        assert shown.ignored == (
+            "verdict = holds_up: it occurs twice, so only the last one counts",
+        )
 
     def test_an_empty_field_of_the_form_says_nothing(self) -> None:
         assert view(("score_from", ""), ("meta", ""), ("batch", ID)).ignored == ()

@@ -75,7 +75,7 @@ def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     assert "The values differ more than expected by chance" in second
     assert "p = 0.003" in second
     assert "[0.406, 0.600]" in second
-    assert "The values cover different texts: only 3 of 9 texts" in second
+    assert "Only 3 of 9 texts with a score have a score under every value" in second
     options = client.get(f"{PATH}/statistics").text
     assert '<option value="metadata.market">market</option>' in options
     assert '<option value="verdict">verdict</option>' in options
@@ -434,7 +434,7 @@ def test_an_address_holds_what_was_filled_in_and_a_key_alone_is_told(client: htt
         assert "write metadata as key=value" in told.text, value
         assert "200 of 200" in told.text
     twice = client.get(f"{PATH}?meta=team%3Dt1&meta=team%3Dt2&meta=market%3Dm3").text
-    assert "team=t1: it occurs twice, and the last one counts" in twice
+    assert "team=t1: it occurs twice, so only the last one counts" in twice
     assert "metadata: team=t2" in twice
     assert "metadata: market=m3" in twice
     assert '<option value="team=t2" selected>t2 (50)</option>' in twice  # of the whole batch

@@ -228,8 +228,10 @@ def test_no_winner_is_called_that_the_corrected_test_does_not_find() -> None:
     decision, numbers, missing, needed = sentences(a_comparison(0.0241, 0.191))
     assert decision == "No clear difference between “A” and “B”."
     assert "p = 0.191 after correction. The score rises in 12 pairs and falls in 9." in numbers
-    assert missing.startswith("134 of 300 pairs lack a score on at least one side. With them")
-    assert re.search(r"about [\d,]+ texts are needed", needed)
+    assert missing.startswith(
+        "134 of 300 pairs lack a score on at least one side. If all pairs had scores"
+    )
+    assert re.search(r"About [\d,]+ texts are needed", needed)
     assert sentences(a_comparison(0.2, 0.001))[0] == "“B” explains better than “A”."
     assert sentences(a_comparison(-0.2, 0.001))[0].startswith("Do not switch: “A” explains better")
 
@@ -242,7 +244,7 @@ def test_a_side_with_more_of_a_problem_is_never_called_better(
     if "“B” explains better" in decision:
         assert (p <= 0.05, value > 0, new <= old) == (True, True, True)
     if new > old and (p > 0.05 or value > 0):
-        problem = f"only “B” has the problem “says the opposite” in {new}"
+        problem = f"“B” alone has the problem “says the opposite” in {new}"
         assert decision.startswith(f"Do not switch yet: {problem}")
 
 
@@ -358,7 +360,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
         answer = client.get("/compare", params={"left": left, "right": right})
         assert answer.status_code == 422
-        assert "both sides are the same lines" in answer.text
+        assert "both sides contain the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
     asked = mine | {"against": {"batch": batch}, "resamples": 100}
     made = client.post(

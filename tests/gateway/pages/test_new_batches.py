@@ -189,7 +189,7 @@ def test_a_model_that_is_not_configured_is_told_before_anything_is_scored(scene:
     mapped = "&c.text=post&c.explanation=reason&c.model=model"
     shown = scene.client.get(address + mapped).text
     assert "6 lines cannot be scored" in shown
-    assert re.search(r"Line 2: model: no such model is configured.*\(and 5 more lines\)", shown)
+    assert re.search(r"Line 2: model: this model is not configured.*\(and 5 more lines\)", shown)
 
 
 def test_probabilities_of_the_callers_own_model_are_two_columns(scene: Scene) -> None:
@@ -492,7 +492,7 @@ def test_a_custom_id_that_comes_twice_is_told_before_anything_is_stored(
     ids = f"{address}&c.text=text&c.explanation=explanation&c.custom_id=post_id"
     shown = scene.client.get(ids).text
     assert "4 lines cannot be scored" in shown
-    assert re.search(r"Line 3: custom_id: .* keep that column as metadata instead", shown)
+    assert re.search(r"Line 3: custom_id: .* keep that column as metadata", shown)
     assert "&#34;custom_id&#34;: &#34;p1&#34;" in shown
     monkeypatch.setattr(table_preview, "CHECK_SECONDS", -1)  # a line behind those that are shown
     refused = confirmed(scene.client, address, **{"c.custom_id": "post_id"})

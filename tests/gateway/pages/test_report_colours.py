@@ -41,7 +41,7 @@ REPORTS: dict[str, dict[str, Any]] = {
     "haf": {"groups": [{"model": "(unnamed)", "dataset": "(unnamed)", "means": {"sos": MEAN}}]},
 }  # fmt: skip
 BAD = {
-    "state another one", "not in the text", "quote something that is not in the text",
+    "state a different decision", "not in the text", "some quotes not in the text",
     "farther from people", "dropped: not in the reasoning", "anti-faithful",
 }  # fmt: skip
 

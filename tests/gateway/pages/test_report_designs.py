@@ -48,7 +48,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     run_reports(engine)
     page = client.get(f"{path}/statistics").text
     link = f"{path}?facet=quotes%3Dsome+missing#items"
-    assert f'<a href="{link}"><bdi>quote something that is not in the text</bdi></a>' in page
+    assert f'<a href="{link}"><bdi>some quotes not in the text</bdi></a>' in page
     assert "1 of 4 lines" in client.get(link.removesuffix("#items")).text
     named = client.get(f"{path}?language=en").text
     assert "<bdi>language: English (en)</bdi>" in named
@@ -60,7 +60,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     told = dict(re.findall(r'data-h="([^"]+)">([^<]*)<', row))
     assert (told["n"], told["Undefined"], told["Does not apply"]) == ("3", "0 %", "25 %")
     file = client.get(f"{path}/report.html").text
-    assert "quote something that is not in the text" in file
+    assert "some quotes not in the text" in file
     assert "<strong>by language › English (en)</strong>" in file
     assert "some+missing#items" not in file
 

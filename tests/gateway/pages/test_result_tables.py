@@ -160,7 +160,7 @@ def test_plots_are_listed_and_not_drawn() -> None:
     page = shown(None, report)
     assert "Scores by label" in page.bare
     assert "<svg" not in page.html
-    assert "There is no mean score: none of 3 results has one." in page.bare
+    assert "There is no mean score: none of 3 results has a score." in page.bare
     assert "failed" in page.bare
     assert "undefined" in page.bare
 

@@ -150,7 +150,7 @@ def test_a_button_that_is_pressed_twice_makes_one_queue(
         made.append(client.post("/queues", data=data).headers["location"])
     assert made[0] == made[1]
     assert len(set(made)) == 3
-    assert "asks for no key" in client.get(f"{made[0]}/judge").text
+    assert "requires no key" in client.get(f"{made[0]}/judge").text
 
 
 def test_texts_stay_shown_for_a_sitting_where_somebody_has_set_it(
@@ -245,9 +245,12 @@ def _ends(above: tuple[float, int], below: tuple[float, int]) -> str:
 
 def test_high_and_low_scores_are_counted_as_they_are_and_a_handful_is_not_told() -> None:
     shown = _ends((6 / 7, 7), (0.2, 5))
-    assert "in 6 of 7 cases above 0.7, and in 1 of 5 cases below 0.3." in shown
+    assert (
+        "in 6 of 7 cases with a score above 0.7, and in 1 of 5 cases with a score below 0.3."
+        in shown
+    )
     shown = _ends((0.0, 2), (2 / 3, 9))
-    assert "in 6 of 9 cases below 0.3." in shown
+    assert "in 6 of 9 cases with a score below 0.3." in shown
     assert "above 0.7" not in shown
     shown = _ends((0.0, 2), (1.0, 3))
     assert "People agree with the metric in" not in shown

@@ -63,5 +63,5 @@ def test_what_haf_leaves_unused_is_named_by_what_its_stages_ask_for() -> None:
     assert (LEADS_TO["internal"], LEADS_TO["external"]) == (("uii",), ("uei",))
     named = {part: terms()["haf"][part] for part in ("uii", "uei")}
     assert named["uii"].name == "Text left unused"
-    assert named["uei"].name == "Own knowledge left unused"
+    assert named["uei"].name == "Outside knowledge left unused"
     assert {term.better for term in named.values()} == {"lower"}

@@ -47,7 +47,7 @@ def test_a_text_shows_every_result_of_its_tenant(opens: Opens, engine: Engine) -
     assert first in page
     assert second in page
     assert "needs a premise and a hypothesis" in page
-    assert "needs a language model: none is configured" in page  # HAF
+    assert "needs a language model, but none is configured" in page  # HAF
     assert "ready to score with embedded-hate" in page  # Consistency has no default
     assert '<span class="lane0 lane1">wants them</span>' in page  # where both mark
     assert page.count(TEXT[:12]) == 1  # once, under its lanes

@@ -103,7 +103,7 @@ def test_listed_jobs_come_in_the_listed_order_and_the_rest_is_counted(engine: En
     assert (result["scored"], result["score"]["value"]) == (2, 1.0)
     assert (
         result["finding"]
-        == "Of 2 explanations 2 could not be tested. Too few for a conclusion. " + MEAN
+        == "Of 2 explanations 2 could not be tested. These are too few for a conclusion. " + MEAN
     )
 
 
@@ -123,8 +123,9 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     assert result["duplicates"] == 1
     assert "1 result repeats others and counts once" in result["warnings"]
     assert result["finding"].startswith(
-        "Of 3 explanations 3 could not be tested. Too few for a conclusion. 1 of the 3 repeats "
-        "other results and counts once. Means are over 2 results with a score."
+        "Of 3 explanations 3 could not be tested. These are too few for a conclusion. "
+        "1 of the 3 repeats other results, and repeated results count once. "
+        "Means are over 2 results with a score."
     )
 
 
