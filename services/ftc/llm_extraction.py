@@ -135,7 +135,9 @@ def _counterfactuals_of(
     labelled: LabelledRequest, first: str, spans: tuple[str, str] | None, second: str | None
 ) -> GeneratedCounterfactual:
     if spans is None or second is None:
-        return GeneratedCounterfactual((), (), (first,), "the language model named no spans")
+        return GeneratedCounterfactual(
+            (), (), (first,), "the language model's answer contains no spans"
+        )
     request, label = labelled
     whole = stems(parse(request.hypothesis[:MOST_CHARACTERS]))
     share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
@@ -164,7 +166,7 @@ def _counterfactuals(
 def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
     """Return the reason why a counterfactual is not usable, or None if it is usable."""
     if not any(c.isalnum() for c in text):
-        return "the language model wrote nothing"
+        return "the language model returned an empty answer"
     if (
         len(text) > MOST_CHARACTERS
         or len(text.split()) > MOST_GROWTH * len(hypothesis.split()) + GRACE

@@ -17,20 +17,20 @@ from shared.contracts.messages import (
 )
 
 _LONGER = "Test longer posts, or read the batch report, which tests many results together."
-_MORE = "Nothing for this one result. The batch report tests many results together."
+_MORE = "Nothing can be done for a single result. The batch report tests many results together."
 _LOGPROBS = "Use a model server that returns log-probabilities of the answer's tokens."
 
 ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller can do
     "refused": "Ask the model again, or ask another model.",
-    "explanation-unfit": "Send an explanation that the metric can read; `warnings` says why it"
-    " could not read this one.",
+    "explanation-unfit": "Send an explanation that the metric can read; `warnings` gives the "
+    "reason why it could not read this one.",
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
-    "no-words": "Send a text with words.",
+    "no-words": "Send a text that contains words.",
     "language-undecided": "Send `language`, with the request or for a whole batch.",
     "untrained-language": "Name a `model` that learned the language, or send "
     "`accept_untrained_languages`.",
-    "probability-missing": "Send both probabilities.",
+    "probability-missing": "Send both probabilities: with and without the quotes.",
     "label-unknown": "Send the decision that is explained.",
     "model-disagrees": "Send your own model's probabilities, with and without the quotes, or name "
     "your model in `model`.",
@@ -40,35 +40,36 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",
     "label-not-listed": _LOGPROBS,
-    "answer-cut-by-reasoning": "Raise the model's token limit, or switch its reasoning off.",
+    "answer-cut-by-reasoning": "Raise the model's token limit, or switch off its reasoning.",
     "no-logprobs": _LOGPROBS,
     "text-too-long": "Send a shorter text, or name a model that reads more.",
-    "votes-too-coarse": "Ask for more votes.",
-    "quotes-carry-hate": "Read the quotes: the model that was asked finds hate in them.",
+    "votes-too-coarse": "Raise the number of `votes`.",
+    "quotes-carry-hate": "Check the quotes: the model finds them hateful.",
     "whole-post-quoted": "Quote the words that matter, not the whole post.",
     "quotes-translated": "Quote the post in its own language.",
     "quotes-not-searched": "Quote fewer passages.",
-    "no-control": "Leave `control_draws` out, and let the service call a model.",
+    "no-control": "Leave out `control_draws`, and let the service call a model.",
     "too-few-places": _LONGER,
     "too-few-rivals": _LONGER,
     "no-clear-difference": _MORE,
     "small-effect": _MORE,
     "group-not-listed": "Send a `policy` that lists the group.",
     "group-not-attacked": "Say which group the post attacks.",
-    "other-group": "Compare the groups that post and explanation name: they may be the same.",
+    "other-group": "Compare the groups that post and explanation name; two names may mean the "
+    "same group.",
     "attack-told": "Say that the post does not attack the group.",
     "not-about-post": "Describe or quote the post.",
     "nothing-to-test": "Send an explanation that states which words lead to the label.",
     "one-of-two": _MORE,
     "no-later-stage": "Send the answers of at least one later stage.",
-    "upheld-in-part": "Read which reasons the model gave up.",
-    "no-baseline": "Ask the judge without the explanations as well.",
+    "upheld-in-part": "Check which of its reasons the model no longer supports.",
+    "no-baseline": "Also let the judge answer without the explanations.",
     "fits-other-posts": "Name facts that only this post has.",
     "no-reasoning": "Use a model that writes its reasoning.",
-    "no-threshold": "Leave `min_similarity` out.",
-    "some-dropped": "Read the explanations that were dropped.",
-    "unscored": "Ask a metric that can take the answer.",
-    "no-check": "Read the score: this metric has no test.",
+    "no-threshold": "Leave out `min_similarity`.",
+    "some-dropped": "Check the explanations that were dropped.",
+    "unscored": "Use a metric that can score this kind of answer.",
+    "no-check": "Look at the score: this metric has no test.",
 }
 
 

@@ -95,8 +95,8 @@ def test_what_other_decisions_want_is_told_apart_and_never_pooled() -> None:
     told = found(report=by_decision(hateful=BEATEN, non_hateful=LITTLE))
     assert told[1].startswith("Hateful decisions (40): their quotes move the model better")
     assert told[2] == (
-        "Non-hateful decisions (22): masking the quotes should move the model little. "
-        "Their quotes move the model more than 10 % of random spans do."
+        "Non-hateful decisions (22): masking the quotes should change the model's answer only a "
+        "little. Their quotes move the model more than 10 % of random spans do."
     )
     assert "26 %" not in " ".join(told)
 

@@ -358,7 +358,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
         answer = client.get("/compare", params={"left": left, "right": right})
         assert answer.status_code == 422
-        assert "both sides are the same lines" in answer.text
+        assert "both sides of the comparison are the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
     asked = mine | {"against": {"batch": batch}, "resamples": 100}
     made = client.post(
@@ -368,7 +368,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert run_reports(engine)
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
     warnings = result["comparison"]["warnings"]
-    assert "both sides are the same lines: 3 of 3 pairs" in warnings[0]
+    assert "both sides of the comparison are the same lines: 3 of 3 pairs" in warnings[0]
 
 
 def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: Engine) -> None:
