@@ -173,5 +173,5 @@ def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
     ):
         return "the new hypothesis is too long"
     if kind != "b" and same_words(text, hypothesis):
-        return "the hypothesis stays the same"
+        return "the new hypothesis is the same as the original"
     return None if is_sentence(text) else "the new hypothesis does not parse as a sentence"

@@ -137,7 +137,7 @@ def test_json_is_tried_three_times_then_the_parse_has_failed() -> None:
     assert temperatures == [0, 0.6, 0.6]
     assert (report.status, report.score) == ("parse_failed", None)
     assert report.parse is not None
-    assert any("three" in w or "3 tries" in w for w in report.warnings)
+    assert any("three" in w or "3 answers" in w for w in report.warnings)
 
 
 def test_an_empty_structure_is_no_finding() -> None:

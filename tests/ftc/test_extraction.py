@@ -21,7 +21,7 @@ ABSTAINED: list[tuple[NliLabel, str, str, str]] = [
     ("entailment", "A man sleeps.", "Cheese is a dairy product.", "does not restate"),
     ("entailment", "A man sleeps.", "A man is a man.", ""),
     ("entailment", "A man sleeps.", "A man sleeping is a rephrasing of a man sleeps.", ""),
-    ("contradiction", "A man sleeps.", "A dog is not a cat.", "neither span"),
+    ("contradiction", "A man sleeps.", "A dog is not a cat.", "neither of the explanation"),
     ("neutral", "A man sleeps.", "Not all dogs are brown.", "does not contain span B"),
     ("contradiction", "The man is in his car.", "A farmer cannot be in his car.", ""),
 ]

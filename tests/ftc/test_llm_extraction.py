@@ -86,7 +86,7 @@ def test_both_counterfactuals_of_a_neutral_label() -> None:
     [
         ("no idea", "", "contains no spans"),
         ("\nB: chess", "", "contains no spans"),
-        (" a bakery\nB: a shop", CARDS, "neither span"),
+        (" a bakery\nB: a shop", CARDS, "neither of the explanation"),
         (" playing cards\nB: playing chess", "", "returned an empty answer"),
         (" playing cards\nB: playing chess", "Four friends are playing chess in the kitchen",
          "is the same as the original"),

@@ -107,7 +107,7 @@ def test_readers_are_warned() -> None:
         "a single cluster has no spread"
     ]
     few = list(warnings(clustered([1.0, 2.0, 3.0]), 3))
-    assert few == ["fewer than 8 clusters: 3"]
+    assert few == ["there are only 3 clusters, fewer than 8"]
     uneven = clustered(np.arange(40.0), ["a"] * 9 + [str(place) for place in range(31)])
     assert list(warnings(uneven, 30)) == ["the largest cluster contains 22% of the rows"]
 

@@ -49,7 +49,7 @@ def test_a_mean_of_normals_is_students() -> None:
     exact = stats.ttest_1samp(values[:5], 0).confidence_interval()
     assert (few.low, few.high) == pytest.approx((exact.low, exact.high))
     assert few.method == "t"
-    assert "fewer than 8 clusters: 5" in few.warnings
+    assert "there are only 5 clusters, fewer than 8" in few.warnings
 
 
 def test_the_detectable_effect_is_found_with_power_eight_tenths() -> None:
