@@ -143,7 +143,10 @@ def _counterfactuals_of(
     share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
     if share < FOUND:
         return GeneratedCounterfactual(
-            spans, (), (first, second), "the hypothesis contains neither span"
+            spans,
+            (),
+            (first, second),
+            "the hypothesis contains neither of the explanation's two spans",
         )
     texts, reason = _counterfactuals(request.hypothesis, label, second)
     return GeneratedCounterfactual(spans, texts, (first, second), reason)
