@@ -142,7 +142,9 @@ def _at(method: str, path: str) -> ServiceContract:
             f"there is no metric {path.removeprefix(SCORES)!r}; choose one of: {names}",
             pointer="/metric",
         )
-    raise NotThere(f"{method} {path} needs a service; Local() computes single requests")
+    raise NotThere(
+        f"{method} {path} needs a running service; Local() can only compute single requests"
+    )
 
 
 def _claim(request: Mapping[str, Any]) -> Claim:

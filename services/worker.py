@@ -233,7 +233,7 @@ def make_ready(names: list[str], catalogue: Catalogue, health: Health) -> None:
         register_all(names)
     preload(partial(describe, ports.models()), needed(names, catalogue), health)
     if settings().warm_up:
-        health.obstruct("worker", "is warming up: it scores the examples of its services")
+        health.obstruct("worker", "is warming up by scoring the examples of its services")
         warm_up()
     gc.freeze()
 

@@ -33,28 +33,30 @@ REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+(@\S+)?")
 NAME = re.compile(r"[A-Za-z0-9][\w.:/-]{0,127}")
 VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 SAY_SO = (
-    "; as options: --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for the rest, --outputs, "
-    "--activation, --task"
+    ". Add the missing values with --label LABEL=OUTPUT[,OUTPUT], --ignore '*' for all other "
+    "outputs, --outputs, --activation or --task"
 )
 SERVER_OUTPUTS = (
-    "the names of its outputs are requested at the first use; servers that number "
-    "their outputs (vLLM, SGLang) need --outputs, in order"
+    "Touchstone asks the server for the names of its outputs at the first use. Servers that "
+    "only number their outputs (vLLM, SGLang) need --outputs, in their order"
 )
-PICKLED = "it has no safetensors; run `touchstone models convert NAME` before it is used"
+PICKLED = (
+    "the model has no safetensors files; run `touchstone models convert NAME` before you use it"
+)
 NO_TOKENIZER = (
-    "it has no tokenizer; put tokenizer.json, or the files of its vocabulary, next to "
-    "its weights before it is used"
+    "the model has no tokenizer; put tokenizer.json or its vocabulary files next to the "
+    "weights before you use it"
 )
 TINY_TOKENIZER = (
-    "its tokenizer.json has only {entries} entries; put the tokenizer of its training "
-    "next to its weights before it is used"
+    "the model's tokenizer.json has only {entries} entries; put the tokenizer that it was "
+    "trained with next to the weights before you use it"
 )
 FEW_ENTRIES = 10  # of a vocabulary; its special tokens are five or so
 MOST_BYTES = 100_000  # of a tokenizer.json that may hold so few
 TOKENIZERS = ("tokenizer*", "vocab*", "*.model", "*.codes")  # one of them is of a tokenizer
 SERVE_GGUF = (
-    ", and weights in this format are not supported here; serve the model (llama.cpp, "
-    "Ollama), and add it as openai:http://host:8080/v1"
+    ", and Touchstone cannot load GGUF files. Run the model on a server (llama.cpp, Ollama), and "
+    "add the server as openai:http://host:8080/v1"
 )
 
 
@@ -114,7 +116,9 @@ def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: F
     names = presets_of(outputs) if outputs and not (options.label or options.preset) else []
     if not names:
         return SAY_SO
-    suggestion = f"; if it is {names[0]}, whose outputs have these names: --preset {names[0]}"
+    suggestion = (
+        f"; if the model is {names[0]}, whose outputs have these names: --preset {names[0]}"
+    )
     return f"{SAY_SO}{suggestion}"
 
 
@@ -208,8 +212,8 @@ def resolve_source(source: str, settings: Settings) -> Found:
         return _repository(rest, settings)
     if Path(source).expanduser().is_dir():
         raise CommandError(
-            f"{source!r} is a folder here; write path:{source}, or hf:REPO for a repository "
-            "of the hub"
+            f"{source!r} is a folder on this machine; write path:{source}, or hf:REPO for a "
+            "repository on the Hugging Face Hub"
         )
     if REPOSITORY.fullmatch(source):
         return _repository(source, settings)
@@ -271,8 +275,8 @@ def _weights_notes(folder: Path) -> tuple[str, ...]:
         raise CommandError(f"{folder} contains a GGUF file{SERVE_GGUF}")
     if not is_pickled:
         raise CommandError(
-            f"{folder} has no safetensors, the only supported format of weights; convert "
-            "the weights"
+            f"{folder} has no safetensors files, the only weight format that Touchstone "
+            "loads; convert the weights"
         )
     return (PICKLED,)
 
@@ -292,7 +296,7 @@ def _repository(text: str, settings: Settings) -> Found:
         pinned, notes = repository, list[str]()
         if not repository.has_safetensors:
             pinned = hub.converted(name) or repository
-            conversion = f"using {pinned.commit}, a conversion of it"
+            conversion = f"using {pinned.commit}, a commit with the converted weights"
             converted = f"{repository.commit} has no safetensors; {conversion}"
             notes.append(PICKLED if pinned is repository else converted)
     is_name = not COMMIT.fullmatch(revision)
@@ -314,8 +318,8 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
         raise CommandError(f"{name}: {error}") from None
     if checkpoint is None:
         raise CommandError(
-            f"{name} has no config.json, so it is not a model of Transformers; choose "
-            "another folder or repository"
+            f"{name} has no config.json, so it is not a Transformers model; choose another "
+            "folder or repository"
         )
     if checkpoint.own_code:
         files = sorted(
@@ -325,12 +329,14 @@ def _validate_model(folder: Path, name: str) -> Checkpoint:
             }
         )
         raise CommandError(
-            f"{name} needs its own code ({', '.join(files)}), which Touchstone never runs; serve "
-            "the model elsewhere, and add it as openai: or classify:"
+            f"{name} needs Python code from its repository ({', '.join(files)}), which "
+            "Touchstone never runs. Run the model on a server, and add the server as openai: "
+            "or classify:"
         )
     if checkpoint.quantised:
         raise CommandError(
-            f"{name} is quantised ({checkpoint.quantised}); serve the model, and add it as openai:"
+            f"{name} is quantised ({checkpoint.quantised}), which Touchstone cannot load. Run "
+            "the model on a server, and add the server as openai:"
         )
     return checkpoint
 
@@ -355,8 +361,8 @@ def _kind(source: Found, preset_name: str | None, requested: str | None) -> str:
         )
     if stated and {stated, requested} == {"classifier", "causal"}:
         raise CommandError(
-            f"the model's files are of kind {stated}, so they contain no {requested} model; "
-            "change --kind"
+            f"the model's files are of kind {stated}, so they cannot be used as a {requested} "
+            "model; correct --kind"
         )
     kind = requested or fixed_kind(source.source) or of_preset or stated
     if kind is None:
@@ -389,7 +395,9 @@ def _summary_lines(entry: ModelEntry, mapping: LabelMapping | None, source: Foun
     if entry.scheme == "classify" and not entry.outputs:
         lines.append(SERVER_OUTPUTS)
     stated = entry.languages or (source.checkpoint.languages if source.checkpoint else None)
-    advice = 'not stated; add `languages = ["en"]`, with its training languages, to the entry'
+    advice = (
+        'not stated; list the model\'s training languages in its entry, as in `languages = ["en"]`'
+    )
     shown = describe_languages(stated or (), entry.language_f1)
     lines.append(f"languages: {', '.join(shown) or advice}")
     return lines

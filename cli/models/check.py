@@ -70,12 +70,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="touchstone models check", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="Names of models (default: all).")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="Names of the models to check (default: all)."
+    )
     parser.add_argument("--json", action="store_true", help="Print one JSON document.")
     parser.add_argument(
         "--memory",
         action="store_true",
-        help="Print only the bytes that a worker needs to hold all of them.",
+        help="Print only the memory in bytes that a worker needs to hold all these models.",
     )
     return parser
 
@@ -149,7 +151,10 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
         state = error.state if isinstance(error, ModelNotReady) else "failed"
         return {"state": state, "error": error.detail}
     except Exception as error:  # noqa: BLE001 - of its own code: this model fails, no other
-        return {"state": "failed", "error": f"it cannot answer: {type(error).__name__}: {error}"}
+        return {
+            "state": "failed",
+            "error": f"the model cannot answer: {type(error).__name__}: {error}",
+        }
     model_state = states.get(entry.name)
     return {
         "state": "ready",
@@ -290,7 +295,7 @@ def check_model(
     states = EVERY if languages and "*" in languages else language_names(languages or ())
     probes = _common_checks(rows, TOLERANCE.get(dtype, COARSE))
     foreign = _run_check(lambda: _check_distribution(rows(FOREIGN)[0]))
-    said_of_it = f"it answers; its entry states {states or 'no languages: add `languages`'}"
+    said_of_it = f"the model answers; its entry states {states or 'no languages: add `languages`'}"
     probes["another language"] = Probed(foreign.good, said_of_it) if foreign.good else foreign
     return ModelOutputs(shown, 1_000 * seconds, len(reading.ids), probes)
 
@@ -308,7 +313,9 @@ def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
     """Run the probes that apply to every kind of model."""
     return {
         "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
-        "longer than it reads": _run_check(lambda: _check_distribution(rows(LONG)[0])),
+        "a text longer than the model reads": _run_check(
+            lambda: _check_distribution(rows(LONG)[0])
+        ),
         "an empty text": _run_check(lambda: _check_distribution(rows("")[0])),
         "special tokens": _run_check(lambda: _check_distribution(rows(SPECIAL)[0])),
         "other texts": _run_check(lambda: _check_difference(rows)),
@@ -344,7 +351,9 @@ def _check_batch_consistency(rows: Rows, tolerance: float) -> Probed:
     [alone] = rows(SENTENCE)
     beside = rows(LONG[:600], SENTENCE, "short", FOREIGN)[1]
     moved = float(np.max(np.abs(alone - beside)))
-    return Probed(moved <= tolerance, f"moves by {moved:.1e} beside other texts")
+    return Probed(
+        moved <= tolerance, f"moves by {moved:.1e} when other texts are in the same batch"
+    )
 
 
 def _check_difference(rows: Rows) -> Probed:

@@ -46,14 +46,15 @@ CONVERSION = "services.inference.weights.conversion"
 KINDS = ("classifier", "causal", "similarity", "cross-encoder")
 WITH_COMPOSE = "with compose: docker compose run --rm models reload"
 ELSEWHERE = (
-    "TOUCHSTONE_URL names {url}, which is not the service of {folder}. Over HTTP nobody can have "
-    "models.toml read again: run `touchstone models reload` where that service runs "
-    f"({WITH_COMPOSE}), name its Redis by REDIS_URL, or say --var {{folder}} to mean the service "
-    "of this folder"
+    "TOUCHSTONE_URL points to {url}, which is not the service of {folder}. A service "
+    "cannot be told over HTTP to read models.toml again. Run `touchstone models reload` on "
+    f"the machine of that service ({WITH_COMPOSE}), set REDIS_URL to its Redis, or add --var "
+    "{folder} to reload the service of this folder"
 )
 NOWHERE = (
-    "no service is up in {folder}: one that starts reads models.toml as it does. --var names "
-    f"another folder, REDIS_URL a service elsewhere; {WITH_COMPOSE}"
+    "no service is running in {folder}, so there is nothing to reload: a service reads "
+    "models.toml when it starts. For a service in another folder add --var FOLDER, for one "
+    f"on another machine set REDIS_URL; {WITH_COMPOSE}"
 )
 PROTOCOLS = ("vllm", "sglang", "tei", "infinity")  # kserve-v2 needs a table of its own
 ACTIVATIONS = ("softmax", "sigmoid", "one-output")
@@ -71,39 +72,79 @@ def parser() -> argparse.ArgumentParser:
         subparser.set_defaults(run=run)
         return subparser.add_argument
 
-    option = command("add", "Add an entry for a model from a hub, a folder or a server.", add)
+    option = command(
+        "add", "Add an entry for a model on the Hugging Face Hub, in a folder or on a server.", add
+    )
     option(
         "source", metavar="SOURCE",
         help="hf:REPO[@BRANCH], path:FOLDER, openai:URL or classify:URL, such as "
         "path:/models/mine.",
     )  # fmt: skip
-    option("--name", help="Name of the model in requests.")
-    option("--replace", action="store_true", help="Replace the entry of this name.")
-    option("--preset", help=f"Well-known model to take the keys of: {', '.join(preset_names())}.")
+    option("--name", help="Name that requests use for the model.")
+    option("--replace", action="store_true", help="Replace the existing entry with this name.")
+    option(
+        "--preset", help=f"Copy the settings of this well-known model: {', '.join(preset_names())}."
+    )
     option("--kind", choices=KINDS, help="Kind of the model, if its files do not state it.")
-    option("--task", choices=TASKS, help="Meaning of its labels; free: unknown.")
+    option(
+        "--task",
+        choices=TASKS,
+        help="Task that gives the labels their meaning; free: labels of your own.",
+    )
     option(
         "--label", action="append", default=[], metavar="LABEL=OUTPUT[,OUTPUT]",
-        help="Outputs of a label, such as hateful=hate,offensive; for a causal model the "
-             "words that it writes, such as hateful=yes,Yes. Repeatable.",
+        help="The model's outputs that mean a label, such as hateful=hate,offensive. For a causal "
+            "model, the words that it writes for the label, such as hateful=yes,Yes. Repeatable.",
     )  # fmt: skip
-    option("--ignore", metavar="OUTPUT[,OUTPUT]", help="Outputs without a label; * means the rest.")
-    option("--outputs", metavar="OUTPUT[,OUTPUT]", help="Names for LABEL_0, LABEL_1 and so on.")
-    option("--activation", choices=ACTIVATIONS, help="Activation, if its files do not state it.")
-    option("--languages", metavar="TAG[,TAG]", help="Languages that it knows, such as en,hi-Latn.")
-    option("--protocol", choices=PROTOCOLS, help="Protocol of a classify: server that names none.")
-    option("--served-name", metavar="NAME", help="Name on its server (default: --name).")
-    option("--api-key-env", metavar="VARIABLE", help="Variable with the key of its server.")
-    option = command("pull", "Download weights from the hub, and check them.", pull_all)
+    option(
+        "--ignore",
+        metavar="OUTPUT[,OUTPUT]",
+        help="Outputs that belong to no label; * means all others.",
+    )
+    option(
+        "--outputs",
+        metavar="OUTPUT[,OUTPUT]",
+        help="Names of the outputs LABEL_0, LABEL_1 and so on.",
+    )
+    option(
+        "--activation",
+        choices=ACTIVATIONS,
+        help="Activation function, if the model's files do not state it.",
+    )
+    option(
+        "--languages",
+        metavar="TAG[,TAG]",
+        help="Languages that the model was trained on, such as en,hi-Latn.",
+    )
+    option(
+        "--protocol",
+        choices=PROTOCOLS,
+        help="Protocol of a classify: server that does not report its protocol.",
+    )
+    option(
+        "--served-name", metavar="NAME", help="Name of the model on its server (default: --name)."
+    )
+    option(
+        "--api-key-env",
+        metavar="VARIABLE",
+        help="Environment variable that holds the API key of the model's server.",
+    )
+    option = command(
+        "pull", "Download weights from the Hugging Face Hub, and check them.", pull_all
+    )
     option("names", nargs="*", metavar="NAME", help="Names of models.")
-    option("--all", action="store_true", help="Download the weights of every model of the hub.")
+    option(
+        "--all",
+        action="store_true",
+        help="Download the weights of every configured model from the hub.",
+    )
     says = "Convert the pickled weights of a model into safetensors."
     command("convert", says, convert)("name", metavar="NAME", help="Name of the model.")
-    commands.add_parser("check", help="Load models, and send each some texts.", add_help=False)
+    commands.add_parser("check", help="Load models, and test each with some texts.", add_help=False)
     option = command("list", "List the configured models, and the weights on this machine.", show)
     option("--json", action="store_true", help="Print one JSON document instead of a table.")
     option = command("reload", "Make all processes read models.toml again.", request_reload)
-    option("--var", type=Path, help="Folder of a `make serve` (default var).")
+    option("--var", type=Path, help="Data folder of the running `make serve` (default: var).")
     return result
 
 
@@ -118,7 +159,7 @@ def main(arguments: list[str]) -> int:
     except CommandError as error:
         _print_line(f"touchstone: {error}")
     except KeyboardInterrupt:
-        _print_line("interrupted; what came is kept")
+        _print_line("interrupted; the part that was downloaded is kept")
         return 130
     return 1
 
@@ -137,8 +178,8 @@ def add(options: argparse.Namespace, settings: Settings) -> int:
             entries.append(settings.models_file, block)
     except OSError as error:
         raise CommandError(
-            f"{settings.models_file} cannot be written ({error.strerror}); add the "
-            "lines above to it yourself"
+            f"{settings.models_file} cannot be written ({error.strerror}); add the lines "
+            "above to this file yourself"
         ) from None
     needed = "convert" if PICKLED in lines else "pull" if 'source = "hf:' in block else None
     steps = [f"touchstone models {needed} {name[:-1]}"] if needed else []
@@ -152,7 +193,7 @@ def pull_all(options: argparse.Namespace, settings: Settings) -> int:
     """Download the named models, or all with `--all`. Return 0 if all are complete."""
     catalogue = read_catalogue(settings.models_file)
     if not options.names and not options.all:
-        raise CommandError("no model is given; give one or more names, or add --all")
+        raise CommandError("no model is given; add one or more names, or --all")
     selected = [_entry(catalogue, name) for name in options.names]
     if options.all:
         selected = [entry for entry in catalogue.entries if entry.scheme == "hf"]
@@ -173,8 +214,8 @@ def _download_entry(entry: ModelEntry, settings: Settings) -> None:
     sha256 = folder_sha256(download_model(entry, settings))
     if entry.sha256 not in (None, sha256):
         raise CommandError(
-            f"{entry.name}: its weights have SHA-256 {sha256}, but the entry says "
-            f"{entry.sha256}; fetch them again, or correct the entry"
+            f"{entry.name}: its weights have SHA-256 {sha256}, but its entry in models.toml "
+            f"says {entry.sha256}; download them again, or correct the entry"
         )
     _print_line(f"{entry.name}: complete, sha256 {sha256}")
     if entry.sha256 is None and sha256 is not None:
@@ -214,11 +255,13 @@ def _pickle_folder(entry: ModelEntry, settings: Settings) -> Path:
         folder = model_folder(read_catalogue(settings.models_file), entry)
     else:
         raise CommandError(
-            f"{entry.name}: a model of {entry.scheme}: has no files here, so there is "
-            "nothing to convert"
+            f"{entry.name}: a model with the source {entry.scheme}: has no files on this "
+            "machine, so there is nothing to convert"
         )
     if is_complete(folder):
-        raise CommandError(f"{entry.name} already has safetensors, so there is nothing to convert")
+        raise CommandError(
+            f"{entry.name} already has safetensors files, so there is nothing to convert"
+        )
     if not (folder / PICKLE).is_file():
         raise CommandError(f"{entry.name}: there is no {PICKLE} in {folder} to convert")
     return folder
@@ -280,7 +323,7 @@ def _disk_state(catalogue: Catalogue, entry: ModelEntry) -> tuple[str, str]:
         return f"{error.state}: {error.detail}", "-"
     except (OSError, ValueError) as error:
         return f"failed: {error}", "-"
-    return ("here" if size else "failed: no safetensors"), f"{size / 1e6:.1f} MB"
+    return ("here" if size else "failed: there are no safetensors files"), f"{size / 1e6:.1f} MB"
 
 
 def request_reload(options: argparse.Namespace, startup_settings: Settings) -> int:
@@ -306,9 +349,9 @@ def request_reload(options: argparse.Namespace, startup_settings: Settings) -> i
         reload.request_reload()
     except RedisError as error:
         raise CommandError(
-            f"Redis cannot be reached ({type(error).__name__}); start it, or correct its address"
+            f"Redis cannot be reached ({type(error).__name__}); start Redis, or correct REDIS_URL"
         ) from None
-    _print_line("all processes read their models.toml again within seconds")
+    _print_line("all processes will read models.toml again within seconds")
     for fault in faults:
         _print_line(f"{fault.name} stays out: {fault.reason}")
     return 0

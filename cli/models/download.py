@@ -31,7 +31,7 @@ def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = Fal
         repository = hub.repository(entry.location, entry.commit or "")
     if not repository.has_safetensors and not (pickles and PICKLE in repository.files):
         raise CommandError(
-            f"{entry.name}: {entry.location} has no safetensors at this commit; run "
+            f"{entry.name}: {entry.location} has no safetensors files at this commit; run "
             f"`touchstone models convert {entry.name}`"
         )
     patterns = PATTERNS if repository.has_safetensors else (*PATTERNS, PICKLE)
@@ -41,7 +41,10 @@ def download_model(entry: ModelEntry, settings: Settings, *, pickles: bool = Fal
     for path in changed_files(folder):
         path.resolve().unlink()
         path.unlink()
-        raise CommandError(f"{entry.name}: {path.name} arrived damaged and was deleted; pull again")
+        raise CommandError(
+            f"{entry.name}: {path.name} was damaged during the download and deleted; run "
+            "`touchstone models pull` again"
+        )
     return folder
 
 
@@ -57,7 +60,8 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
         from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError
     except ModuleNotFoundError:
         raise CommandError(
-            "pull needs the Hugging Face Hub client; run pip install 'path/to/touchstone[command]'"
+            "`touchstone models pull` needs the client of the Hugging Face Hub; run pip "
+            "install 'path/to/touchstone[command]'"
         ) from None
     label = f"{entry.name} {file}"
     try:
@@ -73,7 +77,8 @@ def _fetch(entry: ModelEntry, file: str, url: str, token: str | None) -> None:
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         first = str(error).strip().partition("\n")[0]
         raise CommandError(
-            f"{label}: {first}. The received part is kept; pull again to continue"
+            f"{label}: {first}. The downloaded part is kept; run `touchstone models pull` "
+            "again to continue"
         ) from None
 
 

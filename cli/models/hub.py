@@ -63,7 +63,7 @@ class Hub:
         location = f"/{repository.name}/resolve/{repository.commit}/{quote(path)}"
         content = self._get(repository.name, location).content
         if len(content) > MOST_BYTES:
-            raise CommandError(f"{repository.name}: {path} is too large to be read")
+            raise CommandError(f"{repository.name}: {path} is too large")
         return content
 
     def converted(self, name: str) -> Repository | None:
@@ -85,17 +85,18 @@ class Hub:
             ) from None
         if answer.status_code in (401, 403):
             raise CommandError(
-                f"{repository}: the hub asks for a login, because the repository is "
-                "gated or does not exist. Accept its terms on its page, and set "
-                "HF_TOKEN"
+                f"{repository}: the hub requires a login, because the repository is gated or "
+                "does not exist. Check the name, accept the terms on the repository's page, "
+                "and set HF_TOKEN"
             )
         if answer.status_code == 404:
             raise CommandError(
-                f"{repository}: the hub has no such repository, revision or file; check the name"
+                f"{repository}: the hub has no repository, revision or file of this name; "
+                "check the name"
             )
         if answer.is_error:
             raise CommandError(
-                f"{repository}: the hub answered with the status {answer.status_code}"
+                f"{repository}: the hub answered with HTTP status {answer.status_code}"
             )
         return answer
 

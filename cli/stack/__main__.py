@@ -32,7 +32,8 @@ EXAMPLES = Path("examples/posts.jsonl")
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 STDOUT, STDERR = 1, 2
 WEBHOOK_HINT = (
-    "webhooks to a receiver on this machine: start with TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
+    "to send webhooks to a receiver on this machine, start with "
+    "TOUCHSTONE_WEBHOOK_ALLOW=127.0.0.1/32"
 )
 _came: list[int] = []  # signals, of which the first one ends us
 PIPED_WIDTH = 132  # columns, where nobody's terminal says
@@ -54,14 +55,20 @@ class RobustConsole(Console):
 def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m cli.stack",
-        description="Touchstone on one machine. REDIS_URL and DATABASE_URL, both set, point it at "
-        "real servers; otherwise it starts its own, with their data in --var.",
+        description="Run Touchstone on one machine. If REDIS_URL and DATABASE_URL are set, it uses "
+        "them. Otherwise it starts its own Redis and PostgreSQL, with their data in --var.",
     )
-    parser.add_argument("command", choices=("serve", "demo"), help="stay, or score and stop")
-    parser.add_argument("--var", type=Path, default=Path("var"), help="data and logs (default var)")
-    parser.add_argument("--port", type=int, help="of the gateway; 0: any free one")
     parser.add_argument(
-        "--separate", action="store_true", help="a worker for each service, as in a cluster"
+        "command",
+        choices=("serve", "demo"),
+        help="serve: run until Ctrl-C; demo: score some examples, then stop",
+    )
+    parser.add_argument(
+        "--var", type=Path, default=Path("var"), help="folder for data and logs (default: var)"
+    )
+    parser.add_argument("--port", type=int, help="port of the gateway; 0: any free port")
+    parser.add_argument(
+        "--separate", action="store_true", help="start one worker for each service, as in a cluster"
     )
     parser.add_argument(
         "--services",
@@ -69,18 +76,22 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
         choices=list(contracts()),
         default=[],
         metavar="SERVICE",
-        help="serve only these",
+        help="serve only these metrics",
     )
-    parser.add_argument("--models", type=Path, help="models.toml to use (default: the checkout's)")
+    parser.add_argument(
+        "--models", type=Path, help="models.toml file to use (default: the one of this repository)"
+    )
     parser.add_argument(
         "--wait-models",
         action="store_true",
-        help="report that it listens only when all models are loaded",
+        help="wait until all models are loaded before reporting that the service listens",
     )
-    parser.add_argument("--examples", type=Path, default=EXAMPLES, help="JSONL for the demo")
+    parser.add_argument(
+        "--examples", type=Path, default=EXAMPLES, help="JSON Lines file with examples for the demo"
+    )
     options = parser.parse_args(arguments)
     if options.command == "demo" and options.services and demo.METRIC not in options.services:
-        parser.error(f"the demo's examples are scored by {demo.METRIC}: name it in --services too")
+        parser.error(f"the demo's examples are scored by {demo.METRIC}: add it to --services")
     return options
 
 

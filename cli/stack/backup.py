@@ -80,7 +80,8 @@ class Backups:
         """
         if not DUMP.fullmatch(name):
             raise ValueError(
-                f"{name!r} is not the name of a backup; use a name that the backup command printed"
+                f"{name!r} is not the name of a backup; use a name that the backup command "
+                "has printed"
             )
         self._system.get_file(self._path(name), str(dump))
         target, root = _filesystem_of(files)
@@ -112,7 +113,7 @@ def _check_mounted(system: fsspec.AbstractFileSystem, root: str, url: str) -> No
     complete."""
     if _is_folder(url) and not system.exists(f"{root}/{INCOMING}"):
         raise OSError(
-            f"the file store {root} is not available, because it has no folder {INCOMING}"
+            f"the file store {root} is not available, because it lacks the folder {INCOMING}"
         )
 
 
@@ -182,7 +183,9 @@ def _parser() -> argparse.ArgumentParser:
     for command in (keep, fetch):
         command.add_argument("--files", required=True, help="TOUCHSTONE_FILES_URL")
     for command in (keep, fetch, listed):
-        command.add_argument("--at", required=True, help="such as s3://bucket/folder")
+        command.add_argument(
+            "--at", required=True, help="address of the backups, such as s3://bucket/folder"
+        )
     return parser
 
 

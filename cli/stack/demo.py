@@ -74,7 +74,9 @@ class Patience:
         ):  # each has to look
             self._moved = time.monotonic()
         elif time.monotonic() - self._moved > STALLED_SECONDS:
-            raise DemoFailed(f"no progress for {STALLED_SECONDS:g} s; waited for {waited_for}")
+            raise DemoFailed(
+                f"no progress for {STALLED_SECONDS:g} s while waiting for {waited_for}"
+            )
 
 
 def _score_lines(
@@ -150,6 +152,6 @@ def summary_line(result: Json) -> str:
         parts.append(f"“{quotes[0]}” masked: p {before:.2f} → {after:.2f}")
     if result["components"]["tgi"] is not None:  # else a warning says why
         names = ", ".join(result["groups"])
-        parts.append(f"names {names}" if names else "names no group")
+        parts.append(f"names {names}" if names else "the explanation names no group")
     parts += [warning for warning in result["warnings"] if not warning.startswith("no control")]
     return "; ".join(parts)

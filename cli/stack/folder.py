@@ -52,7 +52,9 @@ def acquire_folder(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise NotReady(f"another stack uses {folder}; choose another --var") from None
+            raise NotReady(
+                f"another running Touchstone uses {folder}; choose another folder with --var"
+            ) from None
         yield
 
 

@@ -55,9 +55,7 @@ class ModelWatch:
                 reason = f": {report['reason']}" if report["reason"] and is_new else ""
                 self._print(f"{report['state']} {name}{reason}, {report['seconds']:.0f} s")
         for name in self._reported.keys() - now.keys():
-            self._print(
-                f"ready {name}" if name in reports else f"{name} is not configured any more"
-            )
+            self._print(f"ready {name}" if name in reports else f"{name} is no longer configured")
         if is_due:
             self._last = time.monotonic()
         self._reported = now

@@ -204,7 +204,7 @@ def free_port() -> int:
         with socket.socket() as probe, contextlib.suppress(OSError):
             probe.bind((HOST, port))
             return port
-    raise OSError(f"none of {TRIES} ports tried on this machine is free")
+    raise OSError(f"all {TRIES} ports that were tried on this machine are in use")
 
 
 def redis_url(port: int, password: str) -> str:

@@ -66,7 +66,7 @@ def running(
         with tempfile.TemporaryFile(dir=logs):  # it may be there, and read-only
             pass
     except OSError as error:
-        reason = f"cannot write into {folder}: {error.strerror}; choose another --var"
+        reason = f"cannot write into {folder}: {error.strerror}; choose another folder with --var"
         raise NotReady(reason) from None
     check(settings)
     with ExitStack() as held:
@@ -106,7 +106,7 @@ def check(settings: Settings) -> None:
     except ValueError as error:
         raise InvalidSettings(str(error)) from None
     if {"redis_url", "database_url"} & settings.model_fields_set and not settings.names_servers:
-        raise InvalidSettings("set both REDIS_URL and DATABASE_URL, or neither")
+        raise InvalidSettings("only one of REDIS_URL and DATABASE_URL is set; set both, or neither")
     if settings.port:
         check_port_free(settings.host, settings.port)
 

@@ -55,8 +55,8 @@ class ConsistencyEdit(Message):
     text: Edited
     expected: Literal["changes", "stays"] | None = Field(
         default=None,
-        description="the answer that a reader of the explanation expects; absent: decided by "
-        "`reader`, where the rules check which cited words are missing",
+        description="the answer that someone who reads the explanation would expect; absent: "
+        "`reader` predicts it, and its rules check which of the cited words are missing",
     )
 
 
@@ -65,10 +65,14 @@ class ConsistencyPredictions(Message):
 
     answer: LabelText = Field(description="the model's answer to `text`")
     edits: tuple[LabelText, ...] = Field(
-        default=(), max_length=MOST_EDITS, description="the model's answers to `edits`, one each"
+        default=(),
+        max_length=MOST_EDITS,
+        description="the model's answers to `edits`, one for each",
     )
     words: tuple[ConsistencyWordValue, ...] = Field(
-        default=(), max_length=MAX_TEXT, description="contributions of the words of `text`"
+        default=(),
+        max_length=MAX_TEXT,
+        description="contributions of the words of `text` to answer and explanation",
     )
 
 
@@ -77,7 +81,8 @@ class ConsistencyTurn(Message):
 
     role: Literal["system", "user", "assistant"]
     content: Content = Field(
-        description="`{text}` and `{label}` are replaced; write a literal brace as `{{`"
+        description="`{text}` and `{label}` are replaced by the text and the decision; write a "
+        "literal brace as `{{`"
     )
 
     @field_validator("content")
@@ -93,8 +98,8 @@ class ConsistencyPrompt(Message):
     turns: tuple[ConsistencyTurn, ...] = Field(min_length=1, max_length=64)
     style: Literal["chat", "raw"] = Field(
         default="chat",
-        description="`chat`: the model's own template; `raw`: the turns as one text, for a model "
-        "without a template",
+        description="`chat`: the model's own template; `raw`: the turns joined into one text, for "
+        "a model without a template",
     )
 
     @model_validator(mode="after")
@@ -119,7 +124,7 @@ class ConsistencyRequest(ExplainableRequest):
     """A text, a model's explanation of its answer, and the model or its precomputed answers."""
 
     text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the text that the model answered"
+        min_length=1, max_length=MAX_TEXT, description="the text that the model judged"
     )
     explanation: Annotated[str, Input] = Field(
         default="",
@@ -131,23 +136,23 @@ class ConsistencyRequest(ExplainableRequest):
     )
     decision: Annotated[LabelText | None, Parameter] = Field(
         default=None,
-        description="the explained decision, an answer of the model; absent: the model's answer. "
-        "If the model gives another answer, there is no score",
+        description="the explained decision, one of the model's labels; absent: the model's own "
+        "answer. If the model answers differently, there is no score",
     )
     cited: Annotated[tuple[ConsistencySpan, ...], Input] = Field(
         default=(),
         max_length=MOST_CITED,
-        description="passages that the explanation cites; absent: its quotations, or without "
-        "quotations, in English, the content words that it shares with the text",
+        description="passages that the explanation cites; absent: its quotations. For an English "
+        "explanation without quotations, the content words that it shares with the text",
     )
     edits: Annotated[tuple[ConsistencyEdit, ...], Input] = Field(
         default=(),
         max_length=MOST_EDITS,
-        description="edited texts of your own; absent: the metric removes the cited words, and "
-        "passages of the same length elsewhere",
+        description="your own edited texts; absent: the metric removes the cited words and, for "
+        "comparison, other passages of the same length",
     )
     predictions: Annotated[ConsistencyPredictions | None, Input] = Field(
-        default=None, description="answers of your own model; no model is called"
+        default=None, description="your own model's answers; the service then calls no model"
     )
     parts: tuple[ConsistencyPart, ...] = Field(
         default=PARTS,
@@ -163,19 +168,29 @@ class ConsistencyRequest(ExplainableRequest):
         description="how words are removed: `delete`, or `mask` with the model's mask token",
     )
     draws: int = Field(
-        default=99, ge=19, le=999, description="maximum number of passages removed elsewhere"
+        default=99,
+        ge=19,
+        le=999,
+        description="maximum number of other passages that are removed for comparison",
     )
     contributions: Contributions | None = Field(
         default=None,
-        description="contributions of words to answer and explanation: `occlusion`, the loss "
-        "without the word; `shapley`, its mean marginal contribution over `orders`. Absent: "
-        "`occlusion`, or `shapley` for variants `paper` and `reference`",
+        description="how the contribution of a word to answer and explanation is measured. "
+        "`occlusion`: the drop in probability without the word. `shapley`: its mean marginal "
+        "contribution over `orders`. Absent: `occlusion`, or `shapley` for variants `paper` and "
+        "`reference`",
     )
     orders: int = Field(
-        default=10, ge=1, le=1_000, description="number of sampled orders for `shapley`"
+        default=10,
+        ge=1,
+        le=1_000,
+        description="number of random word orders that `shapley` samples",
     )
     permutations: int = Field(
-        default=999, ge=19, le=9_999, description="permutations of the contributions for the null"
+        default=999,
+        ge=19,
+        le=9_999,
+        description="permutations of the contributions that form the chance baseline",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -184,20 +199,22 @@ class ConsistencyRequest(ExplainableRequest):
     )
     explanation_prompt: Annotated[ConsistencyPrompt | None, Parameter] = Field(
         default=None,
-        description="the prompt that the explanation answered; absent: a built-in question",
+        description="the prompt that the model answered with the explanation; absent: a built-in "
+        "question",
     )
     preceding: Annotated[str, Input] = Field(
         default="",
         max_length=MAX_TEXT,
-        description="text that the model wrote before the explanation, after that prompt",
+        description="text that the model wrote after that prompt and before the explanation",
     )
     reader: Literal["rules", "model"] = Field(
         default="rules",
-        description="predicts the answers to the edits from the explanation: rules, or "
-        "`reader_model`, which reads the explanation with each edited text",
+        description="how the answers to the edits are predicted from the explanation. `rules`: by "
+        "rules; `model`: by `reader_model`, which reads the explanation with each edited text",
     )
     reader_model: ModelName | None = Field(
-        default=None, description="configured language model for `reader: model`"
+        default=None,
+        description="configured language model that predicts answers if `reader` is `model`",
     )
 
     @field_validator("parts", "operators")
@@ -325,12 +342,12 @@ def _rows(request: ConsistencyRequest, reads: int) -> Iterator[Work]:
             len(request.edits) or (1 + request.draws) * len(request.operators),
             "/draws",
         )
-        readers = Size("models that read them", 2 if request.reader == "model" else 1)
+        readers = Size("models that read the edited texts", 2 if request.reader == "model" else 1)
         yield Work((rows, readers, a_row), certain=False)
     if "attribution" in request.parts:
         explanation = max(1, min(words_of(request.explanation), reads))
         rows = Size(
-            "rows of `text` (`orders`, `contributions`)", _contribution_rows(request, words)
+            "variations of `text` (`orders`, `contributions`)", _contribution_rows(request, words)
         )
         tokens = Size("tokens of `text`, twice, and of `explanation`", 2 * words + explanation)
         yield Work((rows, tokens))
@@ -348,7 +365,7 @@ def server_cost(request: ConsistencyRequest, reads: int) -> Sequence[Work]:
         rows += 2 * _contribution_rows(request, words)
     if request.edits and "simulatability" in request.parts:
         rows += len(request.edits)
-    size = Size("rows of `text` (`orders`, `contributions`)", rows, "/text")
+    size = Size("variations of `text` (`orders`, `contributions`)", rows, "/text")
     unit = "requests to the model's server"
     works = cost(request, reads)
     return (Work((size,), unit, seconds_each=SECONDS_A_ROW, at_server=True), *works)
@@ -403,7 +420,7 @@ CONTRACT = MetricContract(
         "a classifier, which writes no explanation": _CLASSIFIER,
     },
     batch_report=ConsistencyBatchReport,
-    batch_summary="Means of both tests with intervals, and how often they beat chance",
+    batch_summary="Mean results of both tests with intervals, and how often they beat chance",
     batch_intervals=12,
     form=(
         FormField(name="text", label="Text", hint="the model's answer"),

@@ -288,17 +288,23 @@ def _warnings(
     if answers.cited.missing:
         yield f"{len(answers.cited.missing)} quotations are not in the text"
     if answers.cited.by == "shared words":
-        yield "the explanation quotes nothing: its shared content words count as citations"
+        yield (
+            "the explanation quotes nothing, so the content words that it shares with the text "
+            "count as citations"
+        )
     if simulated is not None:
         if simulated.precision.value is None and answers.cited.words:
             yield (
-                "simulatability: needs edits predicted to change the answer, and edits "
-                "predicted to keep it"
+                "simulatability: undefined, because it needs both edits that should change "
+                "the answer and edits that should not"
             )
         elif simulated.precision.value is not None and not simulated.null.size:
-            yield "simulatability: there are no rivals to compare with"
+            yield "simulatability: the text has no other passages to compare the cited ones with"
     if agreed is not None and agreed.cosine is None:
-        yield "attribution_agreement: no word contributes to the answer, or none to the explanation"
+        yield (
+            "attribution_agreement: undefined, because no word contributes to the answer, or "
+            "none contributes to the explanation"
+        )
 
 
 SERVICE = Consistency()

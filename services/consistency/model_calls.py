@@ -97,8 +97,10 @@ DISAGREES = Obstacle(
     "model-disagrees",
     "the model's answer differs from the answer that the explanation is about",
 )
-CITES_NOTHING = "the explanation cites nothing that is in the text"
-NO_WRITER = "{model} is not a language model, so it has no log-probabilities of the explanation"
+CITES_NOTHING = "the explanation cites no words of the text"
+NO_WRITER = (
+    "{model} is not a language model, so it cannot return log-probabilities of the explanation"
+)
 NO_LOGPROBS = "{model} returned no log-probabilities of the explanation"
 
 
@@ -199,7 +201,9 @@ def _prepare(request: ConsistencyRequest) -> Answers:
 def _read_predictions(answers: Answers) -> None:
     request, predictions = answers.request, answers.request.predictions
     if predictions is None:
-        raise RuntimeError("the request has no model or predictions")  # the contract forbids it
+        raise RuntimeError(
+            "the request has neither a model nor predictions; send one of them"
+        )  # the contract forbids it
     answers.label = request.decision or predictions.answer
     if predictions.answer != answers.label:
         answers.obstacle = DISAGREES
@@ -313,7 +317,9 @@ def _draw(answers: Answers) -> bool:
         return False
     drawn = passages(answers.text, cited, request.draws, request.seed)
     if not drawn.others:
-        answers.warnings.append("simulatability: no other passage has the length of the cited one")
+        answers.warnings.append(
+            "simulatability: the text has no other passage of the same length as the cited one"
+        )
         return False
     answers.passages = drawn
     return True

@@ -29,9 +29,9 @@ class ConsistencyComponents(Message):
     """The two tests, each in [0, 1], higher is better; chance is about 0.5."""
 
     simulatability: Share | None = Field(
-        description="how often the model's answer to an edited text is the one predicted from the "
-        "explanation; by default the mean over edits predicted to change it and edits predicted "
-        "not to"
+        description="how often the model answers an edited text as the explanation predicts; by "
+        "default the mean of two shares, over edits that should change the answer and edits that "
+        "should keep it"
     )
     attribution_agreement: Share | None = Field(description="(1 + `cosine`) / 2")
     cosine: float | None = Field(
@@ -41,10 +41,10 @@ class ConsistencyComponents(Message):
         "explanation",
     )
     precision_changes: Share | None = Field(
-        description="share of the edits predicted to change the answer that do"
+        description="of the edits that should change the answer, the share that change it"
     )
     precision_stays: Share | None = Field(
-        description="share of the edits predicted to keep the answer that do"
+        description="of the edits that should keep the answer, the share that keep it"
     )
     edits: Count = Field(description="edited texts that the model answered")
     simulatable: Count = Field(description="edited texts whose answer the explanation predicts")
@@ -59,7 +59,10 @@ class ConsistencyNull(Null):
 
     kind: Literal["spans", "predictions", "permuted words"]
     win_rate: float | None = Field(
-        default=None, ge=0, le=1, description="share of the draws that score less; ties count half"
+        default=None,
+        ge=0,
+        le=1,
+        description="share of the random draws that score lower; ties count half",
     )
 
 
@@ -74,7 +77,7 @@ class ConsistencyEditRow(Message):
     """One kind of edits: `random`, or `sent` in the request."""
 
     of: EditOf
-    operator: EditOperator | None = Field(description="null for edits of the request")
+    operator: EditOperator | None = Field(description="null if the request sent the edits")
     edits: Count
     changed: Count = Field(description="edits on which the model's answer changes")
     predicted: Count = Field(description="edits whose answer the explanation predicts")
@@ -97,7 +100,7 @@ class ConsistencyResult(ExplainableReport):
     decision: Annotated[str, Column] | None = Field(
         description="the explained decision, an answer of the model; null: not read"
     )
-    parts: tuple[ConsistencyPart, ...] = Field(description="the tests in the score")
+    parts: tuple[ConsistencyPart, ...] = Field(description="the tests that the score includes")
     cited_by: CitedBy | None = Field(description="how the citations were found; null: no citations")
     components: ConsistencyComponents
     edit_rows: tuple[ConsistencyEditRow, ...]
@@ -117,16 +120,16 @@ class ConsistencyBatchReport(BatchReport):
     precision_changes: Interval
     precision_stays: Interval
     beats_random_citations: Interval = Field(
-        description="mean share of random citations that predict less; chance is 0.5"
+        description="mean share of random citations that predict worse; chance is 0.5"
     )
     beats_permuted_words: Interval = Field(
-        description="mean share of permuted contributions that agree less; chance is 0.5"
+        description="mean share of permuted contributions that agree less well; chance is 0.5"
     )
     simulatability_significant: Interval = Field(
-        description="share of the tests with p <= 0.05 among those that could reach it; chance is "
-        "at most 0.05"
+        description="share of the simulatability tests with p <= 0.05, among tests where such a p "
+        "is possible; chance is at most 0.05"
     )
-    attribution_significant: Interval = Field(description="the same for the attribution test")
+    attribution_significant: Interval = Field(description="the same share for the attribution test")
     cites_nothing: Interval = Field(
         description="share of explanations that cite nothing in their text"
     )

@@ -60,7 +60,7 @@ class Cot2elWriting(Message):
     """Settings of the prompts: reason, parse, structure."""
 
     temperature: float = Field(
-        default=0.6, ge=0, le=5, description="temperature of reasoning and parse"
+        default=0.6, ge=0, le=5, description="sampling temperature for the reasoning and the parse"
     )
     top_p: float = Field(default=0.95, gt=0, le=1)
     max_tokens: int = Field(
@@ -68,11 +68,12 @@ class Cot2elWriting(Message):
     )
     source: Literal["reasoning", "answer_text"] = Field(
         default="reasoning",
-        description="`reasoning`: only the text between <think> and </think>; `answer_text`: the "
-        "whole answer, for a model that was not trained to reason first",
+        description="the part of the answer that is the chain of thought. `reasoning`: the text "
+        "between <think> and </think>; `answer_text`: the whole answer, for models that write no "
+        "separate reasoning",
     )
     structuring_model: ModelName | None = Field(
-        default=None, description="model that turns the parse into JSON; absent: `model`"
+        default=None, description="model that converts the parse into JSON; absent: `model`"
     )
 
 
@@ -87,34 +88,42 @@ class Cot2elRequest(LanguageRequest):
         default=None, description="the chain of thought; absent: `model` writes it"
     )
     answer: Annotated[Passage | None, Input] = Field(
-        default=None, description="the answer after the reasoning; shown to the parser if present"
+        default=None,
+        description="the answer that follows the reasoning; if present, the parsing model sees it",
     )
     pairs: Annotated[Pairs | None, Input] = Field(
         default=None,
-        description="your own parse, which is aligned and checked; no model is called",
+        description="your own list of explanations, which is aligned and checked; the service "
+        "calls no model",
     )
     units: Annotated[
         Annotated[tuple[Cot2elUnitSpan, ...], Field(min_length=1, max_length=5_000)] | None, Input
-    ] = Field(default=None, description="your own discourse units; absent: found by rules")
+    ] = Field(
+        default=None,
+        description="your own discourse units (clauses or sentences of the reasoning); absent: "
+        "rules find them",
+    )
     granularity: Literal["edu", "sentence", "both"] | None = Field(
         default=None,
-        description="units to align to: `edu` clauses and connective units, `sentence` sentences, "
-        "`both` all. Absent: `both`, or `edu` for variants `paper` and `reference`",
+        description="units to which explanations are aligned. `edu`: clauses and units that begin "
+        "with a connective; `sentence`: sentences; `both`: all of these. Absent: `both`, or `edu` "
+        "for variants `paper` and `reference`",
     )
     min_similarity: float | None = Field(
         default=None,
         ge=0,
         lt=1,
-        description="an explanation is dropped unless a unit is more similar than this; 0: none is "
-        "dropped. Absent: 0.6, or 0 for variant `paper`",
+        description="an explanation is dropped unless its similarity to some unit is above this "
+        "value; 0: none is dropped. Absent: 0.6, or 0 for variant `paper`",
     )
     polarity: Polarity | None = Field(
         default=None,
-        description="how to find that the unit says the opposite of the explanation, which is then "
-        "dropped. `nli`: an inference model with P(contradiction) >= 0.5, or the same words with "
-        "an odd number of negations. `cues`: an even and an odd number of negations. `none`: not "
-        "checked. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back "
-        "to `cues` if the model does not know the language or is not configured",
+        description="check whether the unit says the opposite of the explanation, which is then "
+        "dropped. `nli`: a natural-language-inference model gives P(contradiction) >= 0.5, or "
+        "both have the same words but only one has an odd number of negations. `cues`: only one "
+        "of them has an odd number of negations. `none`: no check. Absent: `nli`, or `none` for "
+        "variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know "
+        "the language or is not configured",
     )
     nli_model: ModelName | None = Field(
         default=None,
@@ -125,11 +134,12 @@ class Cot2elRequest(LanguageRequest):
         default="auto",
         examples=["en", "zh", "ko", "ja"],
         description="BCP 47 language of question and reasoning; `auto` detects it for each. The "
-        "prompts are English. The rules of segmentation read en, zh, ko and ja; your own `units` "
-        "need neither",
+        "prompts are English. The segmentation rules cover en, zh, ko and ja; with your own "
+        "`units` the language does not matter",
     )
     human_pairs: Annotated[Pairs | None, Input] = Field(
-        default=None, description="pairs that an annotator marked, to compare the result with"
+        default=None,
+        description="pairs that an annotator marked, with which the result is compared",
     )
     similarity: ModelName | None = Field(
         default=None,
@@ -140,12 +150,14 @@ class Cot2elRequest(LanguageRequest):
         default=3,
         ge=0,
         le=50,
-        description="draws of shuffled words and of other items' explanations, to measure chance",
+        description="number of random draws that measure chance: explanations with shuffled "
+        "words, and explanations of other items",
     )
     control_pool: Annotated[tuple[Passage, ...], Input] = Field(
         default=(),
         max_length=2_000,
-        description="explanations of other items to draw from; absent: 200 that are built in",
+        description="explanations of other items that are drawn to measure chance; absent: 200 "
+        "built-in ones",
     )
 
     @field_validator("pairs", "human_pairs")
@@ -164,7 +176,9 @@ class Cot2elRequest(LanguageRequest):
     ) -> tuple[Cot2elUnitSpan, ...] | None:
         reasoning = info.data.get("reasoning")
         if units and reasoning is None:
-            raise ValueError("`units` are offsets into `reasoning`, which is missing; send it")
+            raise ValueError(
+                "`units` are offsets into `reasoning`, but `reasoning` is missing; send it"
+            )
         if units and reasoning and max(unit.end for unit in units) > len(reasoning):
             raise ValueError("a unit ends after the end of `reasoning`; check its offsets")
         return units
@@ -174,7 +188,9 @@ class Cot2elRequest(LanguageRequest):
         if (self.model is None) == (self.pairs is None):
             raise ValueError("give either `model` or `pairs`")
         if self.reasoning is None and self.pairs is not None:
-            raise ValueError("`pairs` are aligned with `reasoning`, which is missing; send it")
+            raise ValueError(
+                "`pairs` are aligned with `reasoning`, but `reasoning` is missing; send it"
+            )
         return self
 
 
@@ -324,7 +340,7 @@ CONTRACT = MetricContract(
         SurprisingRule(
             name="not-parsed",
             path='$ ? (@.status == "no_reasoning" || @.status == "parse_failed")',
-            says="the reasoning could not be read into explanations",
+            says="no explanations could be extracted from the reasoning",
         ),
     ),
 )

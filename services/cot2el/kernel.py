@@ -68,8 +68,8 @@ class _Counting(SequenceMatcher[str]):
         self._steps_left -= steps
         if self._steps_left < 0:
             raise TooCostly(
-                "explanations and units take too long to compare: lower `control_draws`, or send "
-                "fewer or shorter `pairs`",
+                "comparing the explanations with the units would take too long; lower "
+                "`control_draws`, or send fewer or shorter `pairs`",
                 pointers=("/pairs", "/control_draws"),
             )
         self.check()

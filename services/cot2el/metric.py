@@ -237,22 +237,35 @@ def _validation(collected: Cot2elCollected) -> Cot2elValidation | None:
 def _warnings(collected: Cot2elCollected) -> Iterator[str]:
     request, refinement = collected.draft.request, collected.refinement
     if collected.draft.status == "ok" and not refinement.refined:
-        yield "there are no explanations: faithfulness is undefined"
+        yield "faithfulness is undefined, because there are no explanations"
     if refinement.refined and not refinement.units:
-        yield "the reasoning has no discourse units: nothing can be aligned"
+        yield "the reasoning has no discourse units, so no explanation can be aligned"
     if refinement.chance is None:
-        reason = "no draws were requested" if request.control_draws == 0 else "nothing to align"
+        reason = (
+            ("the request asks for no random draws")
+            if request.control_draws == 0
+            else ("there are no explanations to align")
+        )
         yield f"no control: {reason}"
     polarity = request.polarity or VARIANTS[request.variant].polarity
     if polarity == "nli" and refinement.polarity == "cues":
         language = language_name(refinement.language)
-        yield f"polarity by negation cues: no inference model reads {language}"
+        yield (
+            "polarity is checked by counting negations, because no configured inference model "
+            f"reads {language}"
+        )
     readings = [row.reading for row in refinement.refined if row.reading is not None]
     unread = sum(row.polarity == "unread" for row in readings)
     if unread:
-        yield f"polarity-unread: {unread} explanations are kept, since their units are unreadable"
+        yield (
+            f"polarity-unread: {unread} explanations are kept without a check of their polarity, "
+            "because their units could not be read"
+        )
     for key, count in collected.draft.unplaced:
-        yield f"the parse's key {key!r} is not an option: {count} statements left out"
+        yield (
+            f"the parse has the key {key!r} which is not an option; statements left out: {count} "
+            "statements left out"
+        )
     if collected.measures is not None:
         yield from _missing_metrics(collected.measures, refinement.language)
 
@@ -263,9 +276,9 @@ def _missing_metrics(measures: TextSimilarity, language: str) -> Iterator[str]:
         reason = (
             english if language == "en" else f"there is no tagger for {language_name(language)}"
         )
-        yield f"no syntactic similarity: {reason}"
+        yield f"syntactic similarity is not computed: {reason}"
     if measures.cosines is None:
-        yield "no semantic similarity: `similarity` names no model"
+        yield "semantic similarity is not computed: `similarity` names no model"
 
 
 SERVICE = Cot2el()

@@ -343,8 +343,9 @@ def align_texts(
     work = sum(map(len, texts)) * sum(unit.end - unit.start for unit in units)
     if work > MOST_COMPARED:
         raise TooCostly(
-            f"{sum(map(len, texts)):,} characters of explanations are too many for these units: "
-            f"at most {MOST_COMPARED:,} pairs of characters are compared; send fewer `pairs`",
+            f"{sum(map(len, texts)):,} characters of explanations are too many to compare "
+            f"with these units: at most {MOST_COMPARED:,} pairs of characters can be "
+            "compared; send fewer `pairs`",
             pointers=("/pairs", "/reasoning"),
         )
     verbatim = [reasoning[unit.start : unit.end] for unit in units]

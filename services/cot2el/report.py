@@ -26,14 +26,15 @@ class Cot2elRefinedPair(Evidence):
     stance: Stance
     value: Share = Field(description="similarity to the parse's wording, [0, 1]")
     original: str = Field(description="the parse's wording")
-    unit_sources: tuple[UnitSource, ...] = Field(description="rules that found this unit")
+    unit_sources: tuple[UnitSource, ...] = Field(description="the rules that found this unit")
     contradiction: Share | None = Field(
-        default=None, description="P that the unit contradicts the parse's wording; null: unread"
+        default=None,
+        description="probability that the unit contradicts the parse's wording; null: not computed",
     )
     polarity: PolarityOutcome | None = Field(
         default=None,
-        description="`kept`: the unit does not say the opposite; `unread`: not decidable; "
-        "null: similarity alone decided",
+        description="`kept`: the unit does not say the opposite; `unread`: this could not be "
+        "decided; null: it was not checked",
     )
 
 
@@ -47,7 +48,7 @@ class Cot2elDropped(Message):
         description="similarity to the nearest unit; null: there is no unit"
     )
     contradiction: Share | None = Field(
-        default=None, description="P that its unit contradicts it; null: unread"
+        default=None, description="probability that its unit contradicts it; null: not computed"
     )
     polarity: PolarityOutcome | None = Field(
         default=None,
@@ -73,11 +74,13 @@ class Cot2elListedPair(Message):
 class Cot2elSets(Message):
     """The paper's ablation sets, in the form of the field `explanations` of `hlv`."""
 
-    el: tuple[Cot2elListedPair, ...] = Field(description="EL: as parsed")
+    el: tuple[Cot2elListedPair, ...] = Field(
+        description="EL (explanation list): the pairs as parsed"
+    )
     el_sup: tuple[Cot2elListedPair, ...] = Field(description="EL-sup: the supporting pairs of EL")
     el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing pairs of EL")
     filtered: tuple[Cot2elListedPair, ...] = Field(
-        description="EL filtered: aligned to the reasoning"
+        description="EL filtered: the pairs that could be aligned to the reasoning"
     )
     filtered_sup: tuple[Cot2elListedPair, ...]
     filtered_opp: tuple[Cot2elListedPair, ...]
@@ -101,14 +104,17 @@ class Cot2elAgreement(Message):
     """Agreement of extracted and human explanations."""
 
     precision: Share = Field(
-        description="Eqs. 9-12 as printed: the parse's explanations among the human ones"
+        description="Eqs. 9-12 as printed: best match of each of the parse's explanations among "
+        "the human ones"
     )
-    recall: Share = Field(description="the human explanations among the parse's")
+    recall: Share = Field(description="best match of each human explanation among the parse's")
     f1: Share = Field(description="harmonic mean")
-    support_precision: Share = Field(description="over supporting sets only")
+    support_precision: Share = Field(description="the same over supporting explanations only")
     support_recall: Share
     support_f1: Share
-    columns: Cot2elSimilarities = Field(description="Table 8, of the best matches")
+    columns: Cot2elSimilarities = Field(
+        description="the similarities of Table 8, for the best matches"
+    )
 
 
 class Cot2elValidation(Message):
@@ -122,23 +128,28 @@ class Cot2elValidation(Message):
         description="best matches by the mean of all columns (`equal-avg`, which Table 3 prints)"
     )
     parsed: Cot2elAgreement = Field(
-        description="EL before the alignment, by the mean of the groups"
+        description="EL before the alignment, matched by the mean of the groups of similarities"
     )
 
 
 class Cot2elComponents(Message):
     """Counts and shares of explanations. A share is null if there is nothing to count."""
 
-    faithfulness: Share | None = Field(description="explanations kept / explanations parsed")
+    faithfulness: Share | None = Field(
+        description="number of explanations kept, divided by the number parsed"
+    )
     mean_similarity: Share | None = Field(description="mean similarity to the nearest unit")
-    parsed: int = Field(ge=0, description="explanations of the parse, without repetitions")
+    parsed: int = Field(ge=0, description="number of different explanations in the parse")
     kept: int = Field(ge=0, description="explanations aligned above `min_similarity`")
     contradicted: int = Field(
         default=0,
         ge=0,
-        description="aligned above `min_similarity`, but the unit says the opposite",
+        description="explanations aligned above `min_similarity` whose unit says the opposite",
     )
-    distinct: int = Field(ge=0, description="different units, per label and stance, of these")
+    distinct: int = Field(
+        ge=0,
+        description="different units of the aligned explanations, counted per label and stance",
+    )
     labels_with_support: int = Field(ge=0, description="options with a supporting explanation")
     units: int = Field(ge=0, description="discourse units of the reasoning")
 
@@ -158,7 +169,7 @@ class Cot2elShuffledWords(Message):
     faithfulness: Share
     mean_similarity: Share
     other_items: Cot2elOtherItems | None = Field(
-        default=None, description="the same for explanations of other items"
+        default=None, description="the same comparison for explanations of other items"
     )
 
 
@@ -176,7 +187,7 @@ class Cot2elResult(Report):
     unplaced: tuple[Cot2elUnplaced, ...] = ()
     sets: Cot2elSets
     reasoning: str | None = Field(description="the chain of thought, into which the offsets point")
-    parse: str | None = Field(description="the parse in the model's own words")
+    parse: str | None = Field(description="the parse as the model wrote it")
     validation: Cot2elValidation | None = Field(description="null without `human_pairs`")
     control: Cot2elShuffledWords | None
 
@@ -188,15 +199,19 @@ class Cot2elValidated(Message):
     precision: Interval
     recall: Interval
     f1: Interval
-    columns: dict[str, Interval] = Field(description="Table 8, over items where it is measured")
+    columns: dict[str, Interval] = Field(
+        description="the similarities of Table 8, over the items where they are measured"
+    )
 
 
 class Cot2elExplanationCounts(Message):
     """Counts of parsed explanations. An item's repeats count once."""
 
-    kept: Count = Field(description="aligned with a unit of the reasoning")
-    contradicted: Count = Field(description="dropped: a unit resembles it and says the opposite")
-    unlike: Count = Field(description="dropped: no unit resembles it")
+    kept: Count = Field(description="explanations aligned with a unit of the reasoning")
+    contradicted: Count = Field(
+        description="explanations dropped because a similar unit says the opposite"
+    )
+    unlike: Count = Field(description="explanations dropped because no unit is similar")
 
 
 class Cot2elOptionCounts(Message):
@@ -205,7 +220,9 @@ class Cot2elOptionCounts(Message):
     supported: Count = Field(description="options with a supporting explanation")
     opposed: Count = Field(description="options with opposing explanations only")
     unexplained: Count = Field(description="options without explanations")
-    unknown: Count = Field(description="results whose options are not kept; not in the counts")
+    unknown: Count = Field(
+        description="results that the counts leave out, because their options are not stored"
+    )
 
 
 class Cot2elBatchReport(BatchReport):
@@ -218,7 +235,9 @@ class Cot2elBatchReport(BatchReport):
     options: Cot2elOptionCounts | None = Field(
         default=None, description="null in reports of earlier versions"
     )
-    faithfulness: Interval = Field(description="over items; `pooled` is over explanations")
+    faithfulness: Interval = Field(
+        description="mean over items; `pooled` is the mean over explanations"
+    )
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(
         description="faithfulness of explanations with shuffled words"

@@ -122,7 +122,10 @@ def _with_reasoning(draft: ReasoningDraft, completion: Completion) -> ReasoningD
     if draft.writing.source == "answer_text":
         reasoning = completion.text.replace(OPEN, "").replace(CLOSE, "").strip() or None
     if reasoning is None:
-        reason = "the model wrote no reasoning part: use `answer_text` or a reasoning model"
+        reason = (
+            "the model wrote no separate reasoning; use a reasoning model, or set `source` to "
+            "`answer_text`"
+        )
         return replace(draft, status="no_reasoning", warnings=(reason,))
     warnings = ("the reasoning was cut off at `max_tokens`",) if _cut(completion) else ()
     return replace(draft, reasoning=reasoning, answer=answer or None, warnings=warnings)
@@ -131,7 +134,7 @@ def _with_reasoning(draft: ReasoningDraft, completion: Completion) -> ReasoningD
 def _with_parse(draft: ReasoningDraft, completion: Completion) -> ReasoningDraft:
     _, parse = split_reasoning(completion.text)
     if not parse:
-        reason = "the model wrote no parse"
+        reason = "the model returned an empty parse"
         return replace(draft, status="parse_failed", warnings=(*draft.warnings, reason))
     cut = ("the parse was cut off at `max_tokens`",) if _cut(completion) else ()
     return replace(draft, parse=parse, warnings=(*draft.warnings, *cut))
@@ -174,7 +177,7 @@ def _with_structure(draft: ReasoningDraft, completion: Completion, *, last: bool
         return replace(draft, pairs=parse.pairs, unplaced=parse.unplaced)
     if not last:
         return draft
-    reason = f"no valid JSON with an explanation in {TRIES} tries"
+    reason = f"none of the model's {TRIES} answers was valid JSON with an explanation"
     return replace(draft, status="parse_failed", warnings=(*draft.warnings, reason))
 
 

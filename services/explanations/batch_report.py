@@ -53,8 +53,9 @@ def batch_report(rows: Sequence[Row], over: BatchStatistics[Any]) -> Explanation
         metric=over.contract.name,
         scored=len(rows),
         undefined=len(rows) - outcomes["answered"],
-        finding=f"Of {counted(len(rows), 'answer')} {outcomes['answered']:,} decide and explain, "
-        f"{outcomes['refused']:,} refuse and {outcomes['unparsable']:,} cannot be read.",
+        finding=f"Of {counted(len(rows), 'answer')} {outcomes['answered']:,} give a decision and "
+        f"an explanation, {outcomes['refused']:,} refuse and {outcomes['unparsable']:,} cannot be "
+        "read.",
         outcomes={
             outcome: ExplanationsOutcomeShare(
                 results=outcomes[outcome],

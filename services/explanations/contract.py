@@ -86,8 +86,12 @@ class ExplanationsRequest(JobRequest):
 
     text: InputText | None = Field(default=None, description="the text that is judged")
     premise: InputText | None = Field(default=None, description="a statement taken to be true")
-    hypothesis: InputText | None = Field(default=None, description="does it follow from `premise`?")
-    scenario: InputText | None = Field(default=None, description="the situation of `question`")
+    hypothesis: InputText | None = Field(
+        default=None, description="the statement that may follow from `premise`"
+    )
+    scenario: InputText | None = Field(
+        default=None, description="the situation that `question` is about"
+    )
     question: InputText | None = None
     target_label: Annotated[str | None, Parameter] = Field(
         default=None,
@@ -97,11 +101,14 @@ class ExplanationsRequest(JobRequest):
     )
     prompt: Annotated[PromptName | ExplanationsOwnPrompt, Parameter] = Field(
         default=FIELDS_PROMPT,
-        description="a prompt's name, `NAME@VERSION` for an older version, or your own; "
-        "`explanation-fields` (asks for JSON of the schema of `GET /v1/schemas/explanation`), "
-        "`hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
+        description="the name of a prompt, `NAME@VERSION` for an older version, or your own "
+        "prompt; `explanation-fields` (asks for JSON in the form of `GET "
+        "/v1/schemas/explanation`), `hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, "
+        "`genex-siqa`, `genex-cqa`",
     )
-    shots: Shots = Field(default=0, description="number of demonstrations, if the prompt has them")
+    shots: Shots = Field(
+        default=0, description="number of demonstrations to show the model, if the prompt has some"
+    )
     style: Style = Field(
         default="chat",
         description="`chat`: a conversation in the model's own template; `raw`: one text, for a "
@@ -109,8 +116,8 @@ class ExplanationsRequest(JobRequest):
     )
     policy: Annotated[PolicyName | ExplanationsOwnPolicy | None, Parameter] = Field(
         default=None,
-        description="a named policy, or your own text; metrics that know a named policy use it "
-        "too; absent: the prompt's policy",
+        description="a named policy, or your own text; metrics that know the named policy use it, "
+        "too. Absent: the prompt's policy",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
@@ -118,17 +125,18 @@ class ExplanationsRequest(JobRequest):
     )
     generation: ExplanationsGeneration = Field(default_factory=ExplanationsGeneration)
     seed: int = Field(
-        default=0, ge=0, le=MOST_SEED, description="seed of generation and of the metrics"
+        default=0, ge=0, le=MOST_SEED, description="seed of the generation and of the metrics"
     )
     answer: Annotated[ExplanationsAnswer | None, Input] = Field(
-        default=None, description="your own answer, instead of `model`; nothing is generated"
+        default=None,
+        description="your own answer instead of `model`; the service generates nothing",
     )
     score: list[MetricName] | dict[MetricName, Parameters] = Field(
         default_factory=list,
         max_length=MOST_METRICS,
         description="metrics that score the explanation in the same job: names, or name → the "
-        "metric's parameters. `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, "
-        "`consistency`",
+        "metric's parameters. `hatexscore`, `haf`, `ftc`, `cot2el` (which scores the reasoning), "
+        "`sor`, `consistency`",
     )
     gold: MetadataValue | None = Field(
         default=None,
@@ -142,16 +150,18 @@ class ExplanationsRequest(JobRequest):
         min_length=1,
         max_length=MOST_ITEMS,
         exclude_if=lambda items: items is None,
-        description="several items instead of one text, each a job that counts in quotas; returns "
-        "the list of jobs, item by item; not in lines of a batch",
+        description="several items instead of one text. Each becomes a job that counts towards "
+        "quotas. Returns the list of jobs in the order of the items. Not allowed in lines of a "
+        "batch",
     )
     draws: int = Field(
         default=1,
         ge=1,
         le=MOST_DRAWS,
         exclude_if=lambda draws: draws == 1,
-        description="answers per item, each a job that counts in quotas, with the next `seed`; "
-        "more than one needs a `temperature` above 0; not in lines of a batch",
+        description="number of answers per item. Each becomes a job that counts towards quotas, "
+        "and each uses the next `seed`. More than one needs a `temperature` above 0. Not allowed "
+        "in lines of a batch",
     )
 
     _further: tuple[FurtherRequest, ...] = PrivateAttr(())
@@ -248,9 +258,11 @@ class ExplanationsRequest(JobRequest):
             raise refusal((present[0],), f"give either `items` or `{present[0]}`")
         answers = [self.answer, *(item.answer for item in self.items or ())]
         if self.draws > 1 and any(answers):
-            raise refusal(("draws",), "your own answer is a single draw; leave out `draws`")
+            raise refusal(
+                ("draws",), "`draws` above 1 does not work with your own answer; leave out `draws`"
+            )
         if self.draws > 1 and self.generation.temperature == 0:
-            message = "greedy answers are all alike; set a `temperature` above 0"
+            message = "all answers would be identical at temperature 0; set a `temperature` above 0"
             raise refusal(("draws",), message)
 
     def _check_prompt(self) -> None:
@@ -369,7 +381,7 @@ _PARAMETERS = {
 
 CONTRACT = ExplanationsContract(
     name="explanations",
-    summary="A model decides and explains; metrics score its explanation, in one job",
+    summary="A model decides and explains, and metrics score its explanation, in one job",
     request=ExplanationsRequest,
     report=ExplanationsResult,
     answers=answers,
@@ -391,6 +403,6 @@ CONTRACT = ExplanationsContract(
     examples={
         "your own answer": _ANSWER,
         "a refusal": _REFUSED,
-        "with a metric's parameters": _PARAMETERS,
+        "with parameters for a metric": _PARAMETERS,
     },
 )

@@ -30,17 +30,18 @@ class ExplanationsAnswer(Message):
 
     text: str = Field(
         max_length=MAX_TEXT,
-        description="the answer; reasoning between <think> and </think> before it is removed",
+        description="the answer; reasoning between <think> and </think> at its start is removed",
     )
     tokens: tuple[WrittenToken, ...] = Field(
         default=(),
         max_length=MOST_TOKENS,
-        description="offsets into `text`, as `POST /v1/inference` returns them",
+        description="tokens with offsets into `text`, in the form that `POST /v1/inference` "
+        "returns",
     )
     reasoning: str | None = Field(
         default=None,
         max_length=MAX_TEXT,
-        description="the reasoning, if the server sends it as a separate field",
+        description="the model's reasoning, if its server sends it as a separate field",
     )
     finish: Literal["stop", "length", "given"] = "given"
 
@@ -60,10 +61,10 @@ class ExplanationsItem(Message):
     scenario: InputText | None = None
     question: InputText | None = None
     target_label: Annotated[str | None, Parameter] = Field(
-        default=None, min_length=1, max_length=500, description="the label to be explained"
+        default=None, min_length=1, max_length=500, description="the label to explain"
     )
     answer: Annotated[ExplanationsAnswer | None, Input] = Field(
-        default=None, description="your own answer, instead of `model`"
+        default=None, description="your own answer instead of `model`"
     )
     gold: MetadataValue | None = Field(default=None, min_length=1, description="the gold label")
     metadata: dict[MetadataKey, MetadataValue] = Field(

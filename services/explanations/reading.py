@@ -51,10 +51,10 @@ def read_answer(
     classifier is not available."""
     text = answer.own_text
     if answer.cut:
-        detail = "the model's tokens were used up by its reasoning: allow more"
+        detail = "the model used all its tokens for reasoning; raise the token limit"
         return _without("unparsable", "answer-cut-by-reasoning", detail)
     if not text.strip():
-        return _without("unparsable", "conclusion-unread", "the model wrote nothing")
+        return _without("unparsable", "conclusion-unread", "the model returned an empty answer")
     decision = None
     if target_label is None:
 
@@ -68,7 +68,7 @@ def read_answer(
         decision = StatedDecision(label=target_label, start=0, end=0, words=(0, 0))
     if decision is not None:
         return AnswerOutcome("answered", decision)
-    cause = "; its tokens were used up: allow more" if answer.breaks_off else ""
+    cause = ", which was cut at the token limit; raise the limit" if answer.breaks_off else ""
     detail = f"no decision can be read from the answer{cause}"
     return _without("unparsable", "conclusion-unread", detail)
 

@@ -21,7 +21,7 @@ class ExplanationsUnscored(Message):
     """A requested metric that gave no score."""
 
     metric: Annotated[str, Word]
-    code: UnscoredCode = Field(description="`unfit`: the metric cannot take such an answer")
+    code: UnscoredCode = Field(description="`unfit`: the metric cannot score this kind of answer")
     detail: str
 
 
@@ -49,7 +49,7 @@ class ExplanationsScoreMean(Message):
     metric: Annotated[str, Word]
     results: Count = Field(description="number of scored answers")
     undefined: Count = Field(description="scored answers whose score is null")
-    unscored: Count = Field(description="answers that the metric could not take")
+    unscored: Count = Field(description="answers that the metric could not score")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
@@ -86,7 +86,8 @@ class ExplanationsResult(Message):
 
     elicitation: ExplanationsElicitation
     scores: tuple[AnyReport, ...] = Field(
-        description="in the order of the request; each as the metric's own route returns it"
+        description="the metrics' results in the order of the request, each in the form that the "
+        "metric's own route returns"
     )
     unscored: tuple[ExplanationsUnscored, ...]
     warnings: tuple[str, ...]

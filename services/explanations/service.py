@@ -53,13 +53,13 @@ from shared.text.language import find_language
 from shared.worker.job import with_text_key
 from shared.worker.steps import run_step
 
-SAME_JUDGE = "{metric}: the model that decided is also the judge"
+SAME_JUDGE = "{metric}: the model that made the decision is also the judge"
 BARE = (
-    "the metric reads only the explanation, which does not state the decision of the "
-    "answer. Ask for a sentence that states it"
+    "the metric reads only the explanation, but the explanation does not state the answer's "
+    "decision. Change the prompt so that the model states the decision in a sentence"
 )
-CUT_SHORT = "the answer was cut at {tokens} tokens"
-WENT_ON = "the model continued with another question after its answer: that part is not read"
+CUT_SHORT = "the answer was cut off after {tokens} tokens"
+WENT_ON = "the model wrote another question after its answer; that part is ignored"
 TEXT_HERE = "\0"  # occurs in no text
 # An error of a model at these pointers is about the longest text that it was sent.
 PROMPTS = ("/prompts", "/completions", "/text")
@@ -139,7 +139,9 @@ def _generate(
     if request.answer is not None:
         return answer_of(Completion(**request.answer.model_dump())), None
     if request.model is None:
-        raise RuntimeError("the request has no model or answer")  # the contract forbids it
+        raise RuntimeError(
+            "the request has neither a model nor an answer; send one of them"
+        )  # the contract forbids it
     name = request.model
     written = run_step(
         "answer", request, WrittenAnswer, lambda: _write(request, name, prompt, language)
@@ -216,7 +218,7 @@ def _judge(request: ExplanationsRequest) -> JudgeResult:
     and the request's policy."""
     name = request.model
     if name is None:
-        return _no_prediction("not-asked", "no model was asked")
+        return _no_prediction("not-asked", "no model was called")
     return run_step("judgement", request, JudgeResult, lambda: _predict(request, name))
 
 
@@ -227,7 +229,9 @@ def _predict(request: ExplanationsRequest, model: str) -> JudgeResult:
     elif "text" in inputs:
         example = Example(text=inputs["text"])
     else:
-        return _no_prediction("not-asked", "models judge a text, or a premise and a hypothesis")
+        return _no_prediction(
+            "not-asked", "a model can only judge a text, or a premise and a hypothesis"
+        )
     if request.policy_text is not None:
         keys = PromptKeys(policy=escape_template(request.policy_text))
         example = example.model_copy(update={"prompt": keys})
@@ -261,7 +265,9 @@ def _elicitation(
     stated, p, stated_p = outcome.decision, judge.p, None
     obstacles = [outcome.obstacle, judge.obstacle]
     if answer.text and not answer.tokens:
-        obstacles.append(_obstacle("tokens", "no-logprobs", "the answer came without tokens"))
+        obstacles.append(
+            _obstacle("tokens", "no-logprobs", "the server returned the answer without its tokens")
+        )
     conclusion = None
     if stated is not None:
         start, end = stated.words
@@ -303,7 +309,7 @@ def _score_metrics(
 ) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
     """Return the reports, the metrics that did not score with their reasons, and warnings."""
     if elicitation.outcome != "answered":
-        detail = f"the answer is {elicitation.outcome}: it is never scored"
+        detail = f"the answer is {elicitation.outcome}, so metrics do not score it"
         unscored = [_unscored(name, elicitation.outcome, detail) for name in request.parameters]
         return (), tuple(unscored), ()
     labels = judge.judged.labels if judge.judged is not None else ()

@@ -55,7 +55,8 @@ class FtcSupplied(Message):
     """A counterfactual hypothesis that the caller made."""
 
     kind: Kind = Field(
-        description="`substituted` if the label is entailment or contradiction; else `a`, `b`"
+        description="`substituted` for the labels entailment and contradiction; `a` or `b` for "
+        "neutral"
     )
     text: Sentence
 
@@ -73,13 +74,15 @@ class FtcRequest(ExplainableRequest):
     )
     explanation: Annotated[Explanation, Input] = Field(
         default="",
-        description="explanation of the decision, as a text or as fields. Of fields, `text` "
-        "and `reasons` are read, and `decision` if the request has none. `robust`"
-        " reads a text that is a JSON object of the fields as fields. An empty "
-        "one has no phrases to extract. Required unless `explain` is set",
+        description="explanation of the decision, as a text or as fields. The fields `text` and "
+        "`reasons` are read, and `decision` if the request has none. The variant `robust` "
+        "also recognises fields that are sent as a JSON text. An empty explanation has no "
+        "phrases to extract. Required unless `explain` is set",
     )
     decision: NliLabel | None = Field(
-        default=None, description="the explained decision; absent: the model's own (faithfulness)"
+        default=None,
+        description="the explained decision; absent: the model's own decision, which tests "
+        "faithfulness",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -88,49 +91,57 @@ class FtcRequest(ExplainableRequest):
     )
     extractor: Literal["rules", "llm"] = Field(
         default="rules",
-        description="the method that builds the counterfactuals; not used if they are sent",
+        description="the method that builds the counterfactuals; ignored if the request contains "
+        "counterfactuals",
     )
     writer: ModelName | None = Field(
-        default=None, description="configured language model of the extractor `llm`"
+        default=None, description="configured language model for the extractor `llm`"
     )
     counterfactuals: Annotated[tuple[FtcSupplied, ...] | None, Input] = Field(
-        default=None, min_length=1, max_length=2, description="bring your own"
+        default=None, min_length=1, max_length=2, description="your own counterfactuals"
     )
     targets: dict[Kind, FtcDistribution] = Field(
         default_factory=dict,
-        description="label distributions, such as human votes, that replace the target that "
-        "the logic gives a counterfactual",
+        description="label distributions, such as human votes. They replace the labels that the "
+        "explanation's logic demands for the counterfactuals",
     )
     alpha: float = Field(
         default=0.7,
         ge=0.5,
         le=1,
-        description="distance of neutral from the other two labels, whose distance is 1; "
-        "below 1/2 it is not a metric",
+        description="distance between neutral and each of the other labels, whose own distance is "
+        "1. Below 1/2 the triangle inequality fails",
     )
     epsilon: float = Field(
-        default=1e-6, gt=0, le=0.1, description="smallest probability that k distinguishes"
+        default=1e-6,
+        gt=0,
+        le=0.1,
+        description="smallest probability in the score k: smaller probabilities are raised to it",
     )
     null: PhraseNull | None = Field(
         default=None,
-        description="the properties that random phrases share with the explanation's; `phrases`: "
-        "their type and the share of their words in the premise, if 19 such phrases exist; `any`: "
-        "their type; absent: `phrases`, or `any` for variants `paper` and `reference`",
+        description="the properties that random phrases share with the explanation's phrases. "
+        "`phrases`: the type, and the share of words that occur in the premise, if 19 such "
+        "phrases exist; `any`: only the type; absent: `phrases`, or `any` for variants `paper` "
+        "and `reference`",
     )
     draws: int | None = Field(
         default=None,
         ge=0,
         le=200,
-        description="maximum number of random substitutions, M; 0: none; `robust` looks after"
-        " 19, 39, 79 and 139 of them, and stops when the result is clear; absent:"
-        " 199, or 50 for variants `paper` and `reference`",
+        description="maximum number of random substitutions, M; 0: none; `robust` checks after "
+        "19, 39, 79 and 139 substitutions, and stops when the result is clear; absent: 199, or 50 "
+        "for variants `paper` and `reference`",
     )
     substitutes: Annotated[tuple[Phrase, ...], Input] = Field(
         default=(),
         max_length=2_000,
-        description="phrases of other examples to draw from; absent: the service's list",
+        description="phrases of other examples from which random ones are drawn; absent: the "
+        "service's list",
     )
-    study: FtcStudy | None = Field(default=None, description="for the batch report; never scored")
+    study: FtcStudy | None = Field(
+        default=None, description="data for the batch report; it never changes the score"
+    )
 
     @property
     def explanation_text(self) -> str:
@@ -159,7 +170,7 @@ class FtcRequest(ExplainableRequest):
                 )
             if self.decision is None:
                 raise ValueError(
-                    "`counterfactuals` need `decision`, the decision that they test; send it"
+                    "`counterfactuals` test a `decision`, but the request has none; send `decision`"
                 )
             if (kinds == ["substituted"]) == (self.decision == "neutral"):
                 raise ValueError(
@@ -205,7 +216,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0
     asked = DRAWS[request.variant] if request.draws is None else request.draws
-    draws = Size("texts of a counterfactual (`draws` and two)", 2 + asked, "/draws")
+    draws = Size("texts of a counterfactual (`draws` + 2)", 2 + asked, "/draws")
     kinds = Size("counterfactuals", made)
     tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
     characters = len(request.premise) + len(request.hypothesis) + len(request.explanation_text)
@@ -250,7 +261,8 @@ CONTRACT = MetricContract(
     },
     batch_request=FtcBatchReportRequest,
     batch_report=FtcBatchReport,
-    batch_summary="One row per label, with intervals, baselines, nulls and the human ceiling",
+    batch_summary="One row per label, with intervals, baselines, chance baselines and the human "
+    "ceiling",
     batch_needs_text=True,
     clustered_by=("premise", "hypothesis"),
     explained="decision",

@@ -181,11 +181,11 @@ def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> EditedHypothesis | str:
         return "the replacement is too long for the hypothesis"
     text = slot.fill(phrase)
     if text is None:
-        return f"a {phrase.type} phrase does not fit there"
+        return f"a phrase of type {phrase.type} does not fit there"
     if same_words(text, like.text):
-        return "the hypothesis stays the same"
+        return "the new hypothesis is the same as the original"
     if slot.move in {"swap", "predicate"} and repeats(text, like.text):
-        return "the new hypothesis repeats itself"
+        return "the new hypothesis repeats a phrase"
     if not is_sentence(text):
         return "the new hypothesis does not parse as a sentence"
     return EditedHypothesis(kind, text, slot.move, slot, phrase)
@@ -203,12 +203,12 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
-    reason = "the hypothesis contains neither span"
+    reason = "the hypothesis contains neither of the explanation's two spans"
     for share, replaced, other in shares:
         if share < FOUND:
             break
         if other.stems <= replaced.stems:
-            reason = "the two spans say the same"
+            reason = "the explanation's two spans say the same"
             continue
         if other.type == "clause":
             edit = fill_slot("substituted", Slot(shape, "clause"), other)
@@ -232,7 +232,7 @@ def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypoth
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
     if who is not None and who.words[0].pos != "PRON" and not who.stems & subject:
-        return "the explanation is about another subject"
+        return "the explanation's subject is not that of the hypothesis"
     return fill_slot("substituted", Slot(shape, "predicate"), predicate)
 
 
@@ -244,7 +244,7 @@ def neutral_pair(
     who = subject_of(b)  # B does not claim the subject that it is said of
     claimed = (b.stems - who.stems if who else b.stems) or b.stems
     if coverage(claimed, stems(shape.words)) < FOUND:
-        return "the hypothesis does not contain B"
+        return "the hypothesis does not contain span B of the explanation"
     open_one = _build_b(shape, a, b)
     stated = _build_a(shape, a, b)
     if isinstance(stated, str):
@@ -291,7 +291,7 @@ def _build_a(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis | st
     if a is None or is_pronoun(a.words):
         who = subject_of(b) or (phrase(shape.who) if shape.who else None)
         if who is None or grammar.existence(who) is None:
-            return "the explanation names nothing whose existence could be stated"
+            return "the explanation names no thing for a sentence such as “There is …”"
         return fill_slot("a", Slot(shape, "existence"), who)
     if a.type == "clause":
         return fill_slot("a", Slot(shape, "clause"), a)

@@ -56,8 +56,8 @@ def extract(label: NliLabel, hypothesis: str, explanation: str, *, printed: bool
     paper's patterns apply."""
     built = shape(hypothesis) if len(hypothesis) <= MOST_CHARACTERS else None
     if built is None:
-        return Extracted(None, None, None, (), "the hypothesis is too long, or empty")
-    reason = "no pattern of the label matches the explanation"
+        return Extracted(None, None, None, (), "the hypothesis is empty or too long")
+    reason = "no pattern for this label matches the explanation"
     for rule, a, b in _candidates(label, explanation, printed=printed):
         edits = _transformed(label, built, a, b)
         if isinstance(edits, tuple):
@@ -134,7 +134,7 @@ def _transformed(
     if label == "neutral":
         return counterfactuals.neutral_pair(built, a, b)
     if any(negated(side.words) for side in (a, b) if side is not None):
-        return "a span is negated"
+        return "a span of the explanation is negated"
     edit = _one(label, built, a, b)
     return (edit,) if isinstance(edit, EditedHypothesis) else edit
 
@@ -143,7 +143,7 @@ def _one(label: NliLabel, built: Shape, a: Phrase | None, b: Phrase) -> EditedHy
     if a is None:  # a whole sentence: it must speak of the same as the hypothesis
         held = stems(built.words)
         if b.type != "clause" or max(coverage(held, b.stems), coverage(b.stems, held)) < RESTATED:
-            return "the sentence does not restate the hypothesis"
+            return "the explanation's sentence does not restate the hypothesis"
         return counterfactuals.fill_slot("substituted", Slot(built, "clause"), b)
     edit = counterfactuals.substitute(built, a, b)
     if isinstance(edit, EditedHypothesis) or label == "contradiction":

@@ -74,15 +74,17 @@ def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases
     used."""
     kind = null_kind(request)
     if draw_count(request) == 0:
-        return RandomPhrases(kind, doubt="no draws were requested")
+        return RandomPhrases(kind, doubt="the request asks for no random draws")
     if edit.slot is None:
-        return RandomPhrases(kind, doubt="no position for a random phrase is known")
+        return RandomPhrases(
+            kind, doubt="the position at which to insert a random phrase is unknown"
+        )
     if kind == "any":
         return _any_phrases(request, edit, edit.slot)
     observed = edit.phrase or _content_of(edit.slot)
     if observed is None:
         matched = RandomPhrases(
-            kind, doubt="the phrase that a random one would replace could not be found"
+            kind, doubt="the phrase that a random phrase would replace could not be found"
         )
     else:
         matched = matched_phrases(request, edit, edit.slot, observed)
@@ -118,7 +120,7 @@ def _any_phrases(request: FtcRequest, edit: EditedHypothesis, slot: Slot) -> Ran
         slot, edit.text, request.substitutes, request.seed, draw_count(request)
     )
     if not texts:
-        why = f"too few phrases that fit there ({slot.required_type})"
+        why = f"too few random phrases fit at this position ({slot.required_type})"
         return RandomPhrases("any", doubt=why)
     placements = len(fill_all(slot, edit.text, _pool(request, slot.required_type)))
     return RandomPhrases("any", tuple(texts), placements)
@@ -146,7 +148,7 @@ def matched_phrases(
         tuple(texts[: draw_count(request)]),
         len(texts),
         overlap,
-        None if texts else "there is no other phrase that the premise supports as much",
+        None if texts else "no other phrase has as many of its words in the premise",
     )
 
 

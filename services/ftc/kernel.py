@@ -23,7 +23,7 @@ def ground_distance(alpha: float) -> Floats:
     """Return the distances between labels, of shape (3, 3): D(E, C) = 1 and D(N, E) = D(N, C) =
     alpha. They form a metric only for alpha in [1/2, 1]."""
     if not 0.5 <= alpha <= 1:
-        raise DegenerateInput(f"alpha = {alpha} makes no metric", pointer="/alpha")
+        raise DegenerateInput(f"alpha = {alpha} does not give a distance metric", pointer="/alpha")
     return np.array([[0.0, alpha, 1.0], [alpha, 0.0, alpha], [1.0, alpha, 0.0]])
 
 

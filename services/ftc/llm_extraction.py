@@ -135,13 +135,18 @@ def _counterfactuals_of(
     labelled: LabelledRequest, first: str, spans: tuple[str, str] | None, second: str | None
 ) -> GeneratedCounterfactual:
     if spans is None or second is None:
-        return GeneratedCounterfactual((), (), (first,), "the language model named no spans")
+        return GeneratedCounterfactual(
+            (), (), (first,), "the language model's answer contains no spans"
+        )
     request, label = labelled
     whole = stems(parse(request.hypothesis[:MOST_CHARACTERS]))
     share = max(coverage(stems(parse(side[:MOST_CHARACTERS])), whole) for side in spans)
     if share < FOUND:
         return GeneratedCounterfactual(
-            spans, (), (first, second), "the hypothesis contains neither span"
+            spans,
+            (),
+            (first, second),
+            "the hypothesis contains neither of the explanation's two spans",
         )
     texts, reason = _counterfactuals(request.hypothesis, label, second)
     return GeneratedCounterfactual(spans, texts, (first, second), reason)
@@ -164,12 +169,12 @@ def _counterfactuals(
 def invalid_reason(kind: Kind, text: str, hypothesis: str) -> str | None:
     """Return the reason why a counterfactual is not usable, or None if it is usable."""
     if not any(c.isalnum() for c in text):
-        return "the language model wrote nothing"
+        return "the language model returned an empty answer"
     if (
         len(text) > MOST_CHARACTERS
         or len(text.split()) > MOST_GROWTH * len(hypothesis.split()) + GRACE
     ):
         return "the new hypothesis is too long"
     if kind != "b" and same_words(text, hypothesis):
-        return "the hypothesis stays the same"
+        return "the new hypothesis is the same as the original"
     return None if is_sentence(text) else "the new hypothesis does not parse as a sentence"

@@ -109,7 +109,7 @@ def _warnings(derived: FtcHypotheses, row: FtcVariant) -> Iterator[str]:
         if hypothesis.random.doubt:
             yield f"no null for {hypothesis.kind}: {hypothesis.random.doubt}"
     if derived.label == "neutral" and len(derived.hypotheses) == 1:
-        yield "the score rests on one of the two counterfactuals of a neutral label"
+        yield "the label is neutral, and the score is based on only one of its two counterfactuals"
 
 
 SERVICE = Ftc()

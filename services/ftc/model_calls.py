@@ -184,7 +184,9 @@ def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypothese
     then abstains."""
     why = answers.missing_reason(_required_pairs(request, derived))
     if why is not None and derived.hypotheses:
-        return replace(derived, hypotheses=(), abstained=f"the model was not read: {why}")
+        return replace(
+            derived, hypotheses=(), abstained=f"the model's probabilities could not be read: {why}"
+        )
     return derived
 
 
@@ -279,7 +281,9 @@ class NliPredictions:
             best = np.flatnonzero(row >= row.max() - TIE)
             if len(best) > 1:
                 raise DegenerateInput(
-                    "two labels tie for the model's own; send `decision`", pointer="/decision"
+                    "two labels are equally likely for the model, so its decision is "
+                    "unclear; send `decision`",
+                    pointer="/decision",
                 )
             return LABELS[int(best[0])]
         return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]

@@ -48,11 +48,13 @@ class FtcDistribution(Message):
 class FtcSatisfaction(Message):
     """Agreement of an answer with the target; higher is better in every field."""
 
-    delta: Share = Field(description="1: the answer's label is the target")
+    delta: Share = Field(description="1 if the label of the model's answer is the target, else 0")
     k: float = Field(le=1, description="1 - KL(target || answer), natural logarithm")
-    w: float = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed")
+    w: float = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed in the paper")
     w_normalized: float = Field(
-        ge=0, le=1, description="`w` scaled by the largest distance that the target allows"
+        ge=0,
+        le=1,
+        description="`w` with the distance divided by the largest distance that the target allows",
     )
     geometric_mean_p: Share = Field(
         description="exp(k - 1): the answer's probability of a hard target; over several "
@@ -63,11 +65,15 @@ class FtcSatisfaction(Message):
 class FtcComponents(Message):
     """Means over the counterfactuals; all null if the metric abstains."""
 
-    delta: Share | None = Field(description="share whose likeliest label is the target")
+    delta: Share | None = Field(description="share of answers whose likeliest label is the target")
     k: float | None = Field(le=1, description="1 - KL(target || answer), natural logarithm")
-    w: float | None = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed")
+    w: float | None = Field(
+        ge=0, le=1, description="1 - Wasserstein-1 distance, as printed in the paper"
+    )
     w_normalized: float | None = Field(
-        ge=0, le=1, description="`w` scaled by the largest distance that the target allows"
+        ge=0,
+        le=1,
+        description="`w` with the distance divided by the largest distance that the target allows",
     )
     geometric_mean_p: Share | None = Field(description="exp(k - 1)")
     gain: float | None = Field(
@@ -83,8 +89,8 @@ class FtcSpanEvidence(Evidence):
     """Span A or B of the explanation, or the span of the hypothesis that was replaced."""
 
     kind: Literal["a", "b", "replaced"] = Field(
-        description="`a`, `b`: the two sides of the relation; `replaced`: the span that one "
-        "of them replaces"
+        description="`a`, `b`: the two sides of the relation that the explanation states; "
+        "`replaced`: the span that one of them replaces"
     )
     offsets_into: Literal["explanation", "hypothesis"]
     phrase: PhraseType | None = Field(description="null if the type is not known")
@@ -95,22 +101,26 @@ class FtcNull(Null):
 
     kind: PhraseNull = Field(
         default="any",
-        description="`phrases`: of the same type, with the same share of their words in the "
-        "premise; `any`: of the same type, also used if fewer than 19 of the former exist",
+        description="`phrases`: phrases of the same type with the same share of words in the "
+        "premise; `any`: phrases of the same type, also used if there are fewer than 19 of the "
+        "first kind",
     )
     draws: int = Field(ge=1, description="number of different random substitutions, M")
     premise_overlap: Share | None = Field(
         default=None,
-        description="share of the content words of the explanation's phrase in the premise; "
-        "random `phrases` have the same class: none, at most half, more, all",
+        description="share of the content words of the explanation's phrase that occur in the "
+        "premise. Random `phrases` have the same class of this share: none, at most half, more, "
+        "or all",
     )
     statistic: Literal["w_normalized"] = "w_normalized"
     observed: float = Field(ge=0, le=1, description="score of the counterfactual")
-    mean: float = Field(ge=0, le=1, description="over the draws")
-    win_rate: Share = Field(description="share of draws that score lower, ties half; chance is 0.5")
+    mean: float = Field(ge=0, le=1, description="mean score of the draws")
+    win_rate: Share = Field(
+        description="share of draws that score lower; ties count half; chance is 0.5"
+    )
     p_value: PValue = Field(
-        description="one-sided p-value of a draw scoring at least as high; by stage-wise "
-        "ordering if the draws were extended in steps"
+        description="one-sided p-value: how often a draw scores at least as high; computed by "
+        "stage-wise ordering if the draws were extended in steps"
     )
     satisfaction: FtcSatisfaction | None = Field(
         default=None, description="mean over the draws; null in results of earlier versions"
@@ -131,10 +141,12 @@ class FtcCounterfactual(Message):
     answer: FtcDistribution = Field(description="the model's probabilities")
     predicted: NliLabel | None = Field(description="label of the answer; null if two labels tie")
     satisfaction: FtcSatisfaction
-    floored: bool = Field(description="whether k uses epsilon because a probability is smaller")
+    floored: bool = Field(
+        description="whether k uses `epsilon` because the probability is below it"
+    )
     blank_premise: FtcSatisfaction | None = Field(
-        description="agreement with the target for an empty premise: shows what the "
-        "hypothesis alone gives away"
+        description="agreement with the target when the premise is empty; shows how much the "
+        "hypothesis alone reveals"
     )
     null: FtcNull | None = Field(description="null if undefined; see `warnings`")
 
@@ -142,8 +154,12 @@ class FtcCounterfactual(Message):
 class FtcBaselines(Message):
     """Scores of answers that ignore the explanation."""
 
-    always_entailment: FtcSatisfaction = Field(description="a model that always says entailment")
-    uniform: FtcSatisfaction = Field(description="a model that says one third each")
+    always_entailment: FtcSatisfaction = Field(
+        description="the score of a model that always answers entailment"
+    )
+    uniform: FtcSatisfaction = Field(
+        description="the score of a model that gives each label one third"
+    )
     unedited: FtcSatisfaction | None = Field(
         description="the model's answer to the original hypothesis; null if no model was called"
     )
@@ -151,17 +167,20 @@ class FtcBaselines(Message):
         description="the model's answers to the counterfactuals without the premise"
     )
     null_win_rate: Share | None = Field(
-        description="mean over the counterfactuals that have a null; chance is 0.5"
+        description="mean over the counterfactuals that have a chance baseline; chance is 0.5"
     )
     null_p_value: float | None = Field(
-        gt=0, le=1, description="p-value of the mean over the counterfactuals, draw by draw"
+        gt=0,
+        le=1,
+        description="p-value of the mean over the counterfactuals, which is compared with the "
+        "same mean of each draw",
     )
     null_attainable_p: float | None = Field(
         default=None,
         gt=0,
         le=1,
-        description="the least possible null_p_value; above 0.05, no explanation of this pair"
-        " can rule out chance",
+        description="the smallest possible null_p_value; if it is above 0.05, no explanation of "
+        "this pair can rule out chance",
     )
 
 
@@ -188,8 +207,8 @@ class FtcResult(ExplainableReport):
     evidence: tuple[FtcSpanEvidence, ...]
     control: FtcBaselines | None
     decision: NliLabel | None = Field(
-        description="the explained decision: as sent, else the model's own; null if no model "
-        "was asked"
+        description="the explained decision: as sent, else the model's own; null if no model was "
+        "called"
     )
     decision_source: Literal["request", "model"]
     original: FtcDistribution | None = Field(
@@ -221,8 +240,8 @@ class FtcPerturbation(Message):
     label: NliLabel = Field(description="the model's label under noise")
     simulated: NliLabel | None = Field(
         default=None,
-        description="the simulator's label from the noisy input and the explanation generated"
-        " from it; needed for the stability form of LRA",
+        description="the simulator's label for the noisy input together with the explanation "
+        "generated from it; needed for the stability form of LRA",
     )
 
 
@@ -258,8 +277,8 @@ class FtcCaseScores(Message):
     coverage: Interval = Field(description="share of the label's results that have a score")
     scores: FtcScores
     human_ceiling: float | None = Field(
-        description="delta of people in the paper (Table 10), which even a perfect model is "
-        "not expected to exceed; null for the mean of both"
+        description="the delta of human annotators in the paper (Table 10), which even a perfect "
+        "model is not expected to exceed; null for the mean of both"
     )
     null_win_rate: Interval = Field(description="mean over results; chance is 0.5")
 
@@ -282,7 +301,8 @@ class FtcAgainstRandom(Message):
     explanations: FtcScores
     random_phrases: FtcScores
     difference: dict[Statistic, Interval] = Field(
-        description="mean of explanations - random phrases, result by result; 0 is chance"
+        description="mean difference between explanations and random phrases, computed for each "
+        "result; 0 is chance"
     )
 
 
@@ -300,8 +320,12 @@ class FtcLra(Message):
     """Label-rationale association (Wiegreffe et al., 2020) at one strength of noise."""
 
     variance: float
-    literal: Interval = Field(description="as printed: stable label = simulator's gain")
-    stability: Interval = Field(description="both stable or both not; null without `simulated`")
+    literal: Interval = Field(
+        description="LRA as printed: the label is stable exactly if the simulator gains"
+    )
+    stability: Interval = Field(
+        description="share of items where both are stable or both are not; null without `simulated`"
+    )
 
 
 class FtcSimulatability(Message):
@@ -311,7 +335,10 @@ class FtcSimulatability(Message):
     case: Case
     statistic: Statistic
     rho: float | None = Field(
-        ge=0, le=1, description="P(score where they agree > where not) + half the ties = U/(n m)"
+        ge=0,
+        le=1,
+        description="probability that a score where they agree is above a score where they do "
+        "not; ties count half: U/(n m)",
     )
     p_value: float | None = Field(ge=0, le=1, description="Wilcoxon rank-sum, two-sided")
     p_adjusted: float | None = Field(
@@ -333,7 +360,8 @@ class FtcInputScores(Message):
     coverage: Interval
     scores: FtcScores
     difference: dict[Statistic, Interval] = Field(
-        description="`all` minus this one over the items (premise, hypothesis) that both cover"
+        description="mean of `all` minus that of this row, over the items (premise, hypothesis) "
+        "that both cover"
     )
 
 
@@ -353,17 +381,21 @@ class FtcSkill(Message):
     label: Literal["macro", "entailment", "neutral", "contradiction"]
     skill: float | None = Field(
         le=1,
-        description="(score - baseline_score) / (1 - baseline_score): 1 perfect, 0 no better,"
-        " negative worse; null if the baseline is above 0.95, see `reason`",
+        description="(score - baseline_score) / (1 - baseline_score): 1 is perfect, 0 no better "
+        "than the baseline, below 0 worse; null if the baseline is above 0.95, see `reason`",
     )
     score: float = Field(ge=0, le=1, description="mean w_normalized of the covered results")
-    baseline: UnexplainedAnswer = Field(description="the best answer without the explanation")
-    baseline_score: float = Field(ge=0, le=1, description="its mean on the same targets")
+    baseline: UnexplainedAnswer = Field(
+        description="the best answer that is possible without the explanation"
+    )
+    baseline_score: float = Field(
+        ge=0, le=1, description="mean score of that answer on the same targets"
+    )
     difference: Interval = Field(
         description="score - baseline_score, paired, with its interval over texts, [-1, 1]"
     )
     p_value: PValue | None = Field(
-        description="two-sided p-value of a mean difference of 0, by sign flips of whole texts"
+        description="two-sided p-value for a mean difference of 0, by sign flips of whole texts"
     )
     reason: Annotated[str, Word] | None = Field(description="why skill is null")
 
@@ -372,7 +404,7 @@ class FtcBatchReport(BatchReport):
     """The batch report of FTC: scores by label, with macro and micro means."""
 
     skill: tuple[FtcSkill, ...] = Field(
-        default=(), description="the headline; empty if no result has a score"
+        default=(), description="the main comparison; empty if no result has a score"
     )
     gain: Interval | None = Field(
         default=None,
@@ -381,7 +413,9 @@ class FtcBatchReport(BatchReport):
     )
     coverage: Interval = Field(description="share of results that have a score")
     cases: tuple[FtcCaseScores, ...]
-    macro: FtcScores = Field(description="mean of the original labels' means; the headline")
+    macro: FtcScores = Field(
+        description="mean of the original labels' means; the main number of the report"
+    )
     micro: FtcScores = Field(description="mean over results")
     baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
@@ -389,19 +423,21 @@ class FtcBatchReport(BatchReport):
         default=None, description="null if no result has random phrases, and in earlier reports"
     )
     null_significant: Interval = Field(
-        description="share of results with p <= 0.05 among those that could reach it (`of`: "
-        "their number); 0.05 is expected by chance"
+        description="share of results with p <= 0.05, among results where such a p is possible "
+        "(`of`: their number); 0.05 is expected by chance"
     )
     rules: dict[str, int] = Field(description="pattern that matched → results")
     transformations: dict[str, int] = Field(description="way the hypothesis was changed → results")
     abstentions: dict[str, int] = Field(description="reason → results")
-    las: FtcLas | None = Field(description="null unless results bring `study.simulation`")
-    lra: tuple[FtcLra, ...] = Field(description="empty unless results bring `study.perturbations`")
+    las: FtcLas | None = Field(description="null unless results contain `study.simulation`")
+    lra: tuple[FtcLra, ...] = Field(
+        description="empty unless results contain `study.perturbations`"
+    )
     simulatability: tuple[FtcSimulatability, ...] = Field(
-        description="empty unless results bring `study.human_labels`"
+        description="empty unless results contain `study.human_labels`"
     )
     sensitivity: tuple[FtcInputScores, ...] = Field(
-        description="empty unless results bring `study.inputs`"
+        description="empty unless results contain `study.inputs`"
     )
 
 

@@ -33,6 +33,9 @@ VARIANTS: dict[Variant, FtcVariant] = {
     "reference": FtcVariant(
         printed_patterns=True,
         score="w",
-        warnings=("no code was released: variant reference answers as variant paper",),
+        warnings=(
+            "the paper's authors released no code, so variant reference is the same as variant "
+            "paper",
+        ),
     ),
 }

@@ -16,7 +16,8 @@ from services.registry import process_settings
 from shared.process import telemetry
 
 OPEN = {
-    None: "no API key is required until one exists; only this machine can reach the service",
+    None: "no API key is required until a key is created; until then only this machine can reach "
+    "the service",
     False: "no API key is required: everyone who can reach the service can use it",
 }
 

@@ -72,13 +72,19 @@ def needs(*scopes: Scope) -> Callable[..., Awaitable[Caller]]:
 async def authenticate(gateway: State, secret: str) -> Caller:
     """Return the caller with this key. Raises NotAuthenticated, Unavailable."""
     if not keys.FORM.fullmatch(secret):
-        raise NotAuthenticated("this is not an API key", wrong=True)
+        raise NotAuthenticated(
+            "the value of the Authorization header is not an API key; send "
+            "`Bearer` and a key that begins with tsk_",
+            wrong=True,
+        )
     cached = gateway.key_cache.get(secret)
     if cached is not None:
         return cached
     key = await gateway.in_ledger(lambda connection: keys.authenticate(connection, secret))
     if key is None:
-        raise NotAuthenticated("this API key is unknown, expired or revoked", wrong=True)
+        raise NotAuthenticated(
+            "this API key is unknown, expired or revoked; send a valid key", wrong=True
+        )
     return gateway.key_cache.store(secret, key)
 
 
@@ -97,7 +103,9 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
                 is not None
             )
         if not is_valid:
-            raise NotAuthenticated("this API key is expired or revoked", wrong=True)
+            raise NotAuthenticated(
+                "this API key is expired or revoked; send a valid key", wrong=True
+            )
 
     return _with_check(check, look, -math.inf)
 

@@ -96,7 +96,8 @@ def _write_lines(new: BatchInput, gateway: State, file_id: str) -> int:
             size += stream.write(json.dumps(line | {"body": body}).encode() + b"\n")
             if size > gateway.settings.max_file_bytes:
                 raise BodyTooLarge(
-                    f"as requests these lines are more than {gateway.settings.max_file_bytes:,} "
-                    "bytes; score them in several batches"
+                    "the requests made from these lines have more than "
+                    f"{gateway.settings.max_file_bytes:,} bytes; split the lines into several "
+                    "batches"
                 )
     return size

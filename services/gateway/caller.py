@@ -187,7 +187,7 @@ class SessionStore:
             return await command
         except (RedisError, OSError, TimeoutError) as error:
             raise Unavailable(
-                "the log-in cannot be checked, because the broker is unavailable; try again later"
+                "the login cannot be checked, because Redis is unavailable; try again later"
             ) from error
 
 
@@ -248,7 +248,7 @@ class Limiter:
         """Raise QuotaExceeded if no request was left."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
-                f"this key has used its {grant.quota} requests a minute; wait "
+                f"this key has used its {grant.quota} requests per minute; wait "
                 f"{grant.retry_after} s",
                 policy=REQUESTS_POLICY,
                 retry_after=grant.retry_after,
@@ -310,11 +310,11 @@ class ConcurrentLimiter:
         are too many."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
-            detail = f"the service already has the maximum number of {limit.what}; try again later"
+            detail = f"the service has reached its maximum number of {limit.what}; try again later"
         elif key is not None and self._open[key] >= limit.most_of_a_key:
             detail = (
-                f"this key may have at most {limit.most_of_a_key} {limit.what} at a time; "
-                "end one first"
+                f"this key may have at most {limit.most_of_a_key} {limit.what} at a time; wait "
+                "until one has ended"
             )
         if detail:
             raise QuotaExceeded(detail, policy=limit.policy, retry_after=HELD_RETRY_SECONDS)

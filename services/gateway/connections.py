@@ -118,12 +118,16 @@ class StrictConnection(h11.Connection):
                 raise h11.RemoteProtocolError("the request line and the headers are too long")
             self._chunks, self._bytes = 0, 0
             if {name for name, _ in event.headers} >= {b"content-length", b"transfer-encoding"}:
-                raise h11.RemoteProtocolError("both Content-Length and Transfer-Encoding")
+                raise h11.RemoteProtocolError(
+                    "the request has both Content-Length and Transfer-Encoding; send one of them"
+                )
         if isinstance(event, h11.Data):
             self._chunks += event.chunk_start
             self._bytes += len(event.data)
             if self._chunks > CHUNKS + self._bytes / CHUNK_BYTES:
-                raise h11.RemoteProtocolError("the chunks of the body are too small")
+                raise h11.RemoteProtocolError(
+                    "the chunks of the body are too small; send larger chunks"
+                )
         return event
 
 
@@ -261,7 +265,7 @@ class StrictProtocol(H11Protocol):
             return
         if self.conn.our_state is h11.IDLE and self.conn.trailing_data[0]:
             self._close_with_error(
-                RequestTimeout(f"the request head did not arrive in time; {CLOSED}")
+                RequestTimeout(f"the request's headers did not arrive in time; {CLOSED}")
             )
         else:
             HTTP_REFUSED.labels("head").inc()

@@ -24,16 +24,20 @@ class JobProgress(BaseModel):
     object: Literal["job"] = "job"
     status: JobStatus
     attempts: int
-    at: int | None = Field(description="unix seconds; null if it was not kept")
+    at: int | None = Field(description="unix seconds; null if the time was not stored")
 
 
 class StreamEvent(BaseModel):
     """An event of a stream. The last event is `end`, with data `{}` and no id."""
 
     id: str | None = Field(
-        default=None, description="send the last one as `Last-Event-ID` to continue after it"
+        default=None,
+        description="id of the event; send the last id as `Last-Event-ID` to "
+        "continue after that event",
     )
-    retry: int | None = Field(default=None, description="milliseconds until coming back")
+    retry: int | None = Field(
+        default=None, description="milliseconds to wait before connecting again"
+    )
 
 
 def _event(name: str, statuses: Any, data: type[BaseModel]) -> type[StreamEvent]:
@@ -61,7 +65,7 @@ class JobNotice(BaseModel):
     metric: str
     status: JobStatus
     batch_id: str | None
-    score: float | None = Field(description="score; null if undefined or missing")
+    score: float | None = Field(description="the score; null if it is undefined or missing")
     error_type: str | None = Field(description="a failed job's problem `type`")
 
 

@@ -21,7 +21,7 @@ LOOK_SECONDS = 10.0
 PATIENCE_SECONDS = 5.0
 THREADS = 16
 READY = "ready"
-HANGS = "the file store does not answer"
+HANGS = "the file store does not respond"
 P = ParamSpec("P")
 T = TypeVar("T")
 

@@ -199,7 +199,7 @@ def read(raw: bytes) -> list[JudgementLine]:
     InvalidBody with the errors per line, and BadInput for too many lines."""
     lines = [line for line in raw.split(b"\n") if line.strip()]
     if not 1 <= len(lines) <= MOST_LINES:
-        raise BadInput(f"send from 1 to {MOST_LINES} lines")
+        raise BadInput(f"the number of lines must be from 1 to {MOST_LINES}")
     parsed: list[JudgementLine] = []
     faults: list[dict[str, Any]] = []
     bodies: list[Any] = []

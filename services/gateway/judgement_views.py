@@ -56,36 +56,41 @@ class MarkedSpan(Message):
 class JudgementFields(Message):
     """An opinion on a score, or on part of it."""
 
-    verdict: Opinion = Field(description="agreement with the metric")
+    verdict: Opinion = Field(description="whether the person agrees with the metric")
     reviewer: ReviewerName | None = Field(
         default=None,
-        description="the reviewer's name; a key with a reviewer may only judge under that name",
+        description="the reviewer's name; a key that has a reviewer can only judge under that name",
     )
     about: Words = Field(default=SCORE, description="`score`, or the name of a part")
-    human_score: float | None = Field(default=None, ge=0, le=1, description="the correct score")
+    human_score: float | None = Field(
+        default=None, ge=0, le=1, description="the score that the person finds correct"
+    )
     human_label: Words | None = Field(
         default=None,
-        description="the correct label; for jobs whose texts are not stored, only a canonical"
-        " label such as `hateful`",
+        description="the label that the person finds correct; for jobs whose texts are not "
+        "stored, only a canonical label such as `hateful` is accepted",
     )
     spans: tuple[MarkedSpan, ...] = Field(
         default=(),
         max_length=MOST_SPANS,
-        description="words that decide; rejected for jobs whose texts are not stored",
+        description="passages on which the decision rests; rejected for jobs whose texts are not "
+        "stored",
     )
     note: Annotated[str, StringConstraints(max_length=MOST_NOTE, pattern=r"^[^\x00]*$")] | None = (
         Field(
             default=None,
-            description="rejected for jobs whose texts are not stored, because notes may "
-            "quote them",
+            description="a free note; rejected for jobs whose texts are not stored, because it "
+            "may quote them",
         )
     )
-    blind: bool = Field(default=False, description="whether the score was hidden")
+    blind: bool = Field(
+        default=False, description="whether the score was hidden while the person judged"
+    )
     queue: Annotated[str, StringConstraints(pattern=f"^{QUEUE_ID}$")] | None = Field(
-        default=None, description="the review queue that gave the line"
+        default=None, description="the review queue that the line came from"
     )
     seconds: float | None = Field(
-        default=None, ge=0, le=86_400, description="seconds that the judgement took"
+        default=None, ge=0, le=86_400, description="seconds that the person took to judge"
     )
 
 
@@ -101,29 +106,34 @@ class ReviewQueueRequest(Message):
     batch: Annotated[str, StringConstraints(pattern=r"^batch_[0-9a-f]{32}$")]
     name: Words
     query: Annotated[str, StringConstraints(max_length=2_000, pattern=r"^[ -~]*$")] = Field(
-        default="", description="filters, as in the address of the batch's table"
+        default="",
+        description="filters of the lines, written as in the address of the batch's table",
     )
     order: QueueOrder = Field(
         default="random",
-        description="order of the lines. Only figures of `random` queues apply to the whole "
-        "batch; `uncertain`: lines closest to the verdict's threshold first",
+        description="order of the lines. `uncertain`: lines closest to the verdict's threshold "
+        "first. Only results from `random` queues are valid for the whole batch",
     )
     lines: int = Field(default=60, ge=1, le=MOST_LINES, description="maximum number of lines")
-    per_line: int = Field(default=1, ge=1, le=5, description="people who judge each line")
-    blind: bool = Field(default=True, description="hide score and verdict until the answer")
+    per_line: int = Field(default=1, ge=1, le=5, description="number of people who judge each line")
+    blind: bool = Field(
+        default=True, description="hide the score and the verdict until the person has judged"
+    )
     seed: int = Field(default=0, ge=0, le=2**31 - 1, description="seed of the random order")
     rubric: tuple[Question, ...] = Field(
         default=("agree",),
         min_length=1,
         max_length=len(QUESTIONS),
-        description="the questions to reviewers",
+        description="the questions that reviewers answer",
     )
 
 
 class LeaseRequest(Message):
     """A request for the next line to review."""
 
-    reviewer: ReviewerName | None = Field(default=None, description="who judges, if not the key")
+    reviewer: ReviewerName | None = Field(
+        default=None, description="name of the person who judges, if the key has no reviewer"
+    )
     skip: int | None = Field(
         default=None, ge=1, le=MOST_LINES, description="position of a line to skip"
     )
@@ -138,24 +148,30 @@ class ReviewerJudgementSchema(BaseModel):
     object: Literal["judgement"] = "judgement"
     job_id: str
     reviewer: str
-    verified: bool = Field(description="whether the name comes from the key, not from the caller")
+    verified: bool = Field(
+        description="true if the name is that of the key, false if the caller sent it"
+    )
     verdict: Opinion | Literal["withdrawn"]
     about: str = Field(description="`score`, or the name of a part")
     human_score: float | None = Field(description="[0, 1]")
     human_label: str | None
-    spans: list[MarkedSpan] = Field(description="words that decide, as marked")
+    spans: list[MarkedSpan] = Field(description="passages that the person marked as deciding")
     note: str | None
-    blind: bool = Field(description="whether the score was hidden")
+    blind: bool = Field(description="whether the score was hidden while the person judged")
     queue_id: str | None
-    seconds: float | None = Field(description="seconds that the judgement took")
+    seconds: float | None = Field(description="seconds that the person took to judge")
     supersedes: str | None
-    current: bool = Field(description="whether no other supersedes it")
+    current: bool = Field(description="whether this is the person's latest judgement of the job")
     source: str | None = Field(description="the system that it was imported from")
     created_at: int = Field(description="unix seconds")
-    key_id: str | None = Field(description="the key that sent it; for keys of scope `admin`")
-    address_family: str | None = Field(description="IPv4 or IPv6; for keys of scope `admin`")
+    key_id: str | None = Field(
+        description="the key that sent the judgement; for keys of scope `admin`"
+    )
+    address_family: str | None = Field(
+        description="IPv4 or IPv6 address of the sender; for keys of scope `admin`"
+    )
     request_id: str | None = Field(
-        description="id of the request that sent it; for keys of scope `admin`"
+        description="id of the request that sent the judgement; for keys of scope `admin`"
     )
 
 
@@ -181,7 +197,7 @@ class QueueProgressSchema(BaseModel):
     done: int
     skipped: int
     left: int
-    seconds: float | None = Field(description="median that a judgement of it took")
+    seconds: float | None = Field(description="median time that a judgement of this queue took")
 
 
 class ReviewQueueSchema(BaseModel):
@@ -227,7 +243,9 @@ class NextReviewSchema(BaseModel):
     model_config = ALWAYS_SENT
 
     object: Literal["next_review"] = "next_review"
-    item: ReviewItemSchema | None = Field(description="null: nothing is left for this reviewer")
+    item: ReviewItemSchema | None = Field(
+        description="the next line; null if no line is left for this reviewer"
+    )
     progress: QueueProgressSchema
 
 
@@ -237,7 +255,7 @@ def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
     of_key = None if caller.key is None else caller.key.reviewer
     if of_key is not None and reviewer is not None and reviewer != of_key:
         raise BadInput(
-            "this key may only send judgements of its own reviewer; leave out `reviewer`",
+            "this key can only send judgements of its own reviewer; leave out `reviewer`",
             pointer="/reviewer",
         )
     who = of_key or (reviewer or "").strip()
@@ -315,7 +333,7 @@ def check_spans(request: Mapping[str, Any], spans: Sequence[Mapping[str, Any]]) 
             raise BadInput(detail, pointer=f"{pointer}/of")
         if not span["start"] < span["end"] <= len(text):
             detail = (
-                f"the span is empty or outside {span['of']!r}, which has {len(text)} "
+                f"the span is empty or ends outside {span['of']!r}, which has {len(text)} "
                 "characters; check its offsets"
             )
             raise BadInput(detail, pointer=pointer)

@@ -32,13 +32,15 @@ PIPE_COLUMNS = 200  # of a table, for who reads it line by line
 
 def parser() -> argparse.ArgumentParser:
     result = argparse.ArgumentParser(prog="touchstone keys", description=__doc__)
-    result.add_argument("--var", type=Path, help="Folder of a running `make serve`, usually var.")
+    result.add_argument(
+        "--var", type=Path, help="Data folder of the running `make serve`, usually var."
+    )
     commands = result.add_subparsers(dest="command", required=True)
     create = commands.add_parser("create", help="Create a key and print it.")
     create.add_argument(
         "--tenant", type=_tenant, default=DEFAULT_TENANT, help="Tenant that the key belongs to."
     )
-    create.add_argument("--name", default="", help="What the key is for.")
+    create.add_argument("--name", default="", help="Note on what the key is used for.")
     create.add_argument(
         "--scope",
         action="append",
@@ -48,36 +50,39 @@ def parser() -> argparse.ArgumentParser:
         "and batch).",
     )
     create.add_argument(
-        "--requests-per-minute", type=_count, help="Limit of the key (default: the gateway's)."
+        "--requests-per-minute",
+        type=_count,
+        help="Requests per minute of this key (default: the gateway's limit).",
     )
     create.add_argument(
         "--accept-untrained-languages",
         action="store_true",
-        help="Score texts in every language, with a warning, unless the request says otherwise.",
+        help="Score texts in languages that the model did not learn, with a warning, unless a "
+        "request sets this itself.",
     )
     create.add_argument(
         "--reviewer",
         type=_reviewer,
-        help="Person who judges with this key (default: the user enters a name).",
+        help="Name of the person who judges with this key (default: users enter their name).",
     )
     create.add_argument("--days", type=_count, help="Days until the key expires (default: never).")
-    listing = commands.add_parser("list", help="List all keys, or those of a tenant.")
+    listing = commands.add_parser("list", help="List all keys, or the keys of one tenant.")
     listing.add_argument("--tenant", type=_tenant, help="List only keys of this tenant.")
     revoke = commands.add_parser("revoke", help="Revoke a key.")
-    revoke.add_argument("id", help="Id of the key, key_….")
+    revoke.add_argument("id", help="Id of the key, which begins with key_.")
     retention = commands.add_parser("retention", help="Show or set how long data is kept.")
     retention.add_argument("tenant", type=_tenant, help="Tenant whose data it is.")
     value = retention.add_mutually_exclusive_group()
     value.add_argument(
         "--days",
         type=_count,
-        help="Days until the tenant's ended jobs, batches, deliveries and files are deleted. Files "
-        "that are stored already are not kept for longer.",
+        help="Days until the tenant's ended jobs, batches, deliveries and files are deleted. A "
+        "longer time does not apply to files that are already stored.",
     )
     value.add_argument(
         "--default",
         action="store_true",
-        help="Keep the tenant's data for TOUCHSTONE_RETENTION_HOURS again.",
+        help="Return to the default, TOUCHSTONE_RETENTION_HOURS.",
     )
     return result
 
@@ -89,7 +94,11 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         return _run(options, _engine(options.var), console)
     except Unavailable as error:
-        where = "" if options.var else "; keys of a service on this machine: --var FOLDER (var)"
+        where = (
+            ""
+            if options.var
+            else ("; to manage keys of a service on this machine, add --var FOLDER (usually var)")
+        )
         console.print(f"[bold red]{error}{where}[/bold red]", soft_wrap=True)
         return 1
     except (OSError, ValueError) as error:
@@ -127,7 +136,7 @@ def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
                 console.print(table([revoked]))
                 return 0
     console.print(table([key]))
-    console.print("The key is shown only this once:")
+    console.print("Save the key now; it is not shown again:")
     sys.stdout.write(secret + "\n")
     return 0
 
@@ -136,7 +145,9 @@ def _retention(connection: Connection, options: argparse.Namespace) -> str:
     """Set the tenant's retention if asked to; return it as a sentence."""
     tenant = options.tenant
     if tenant != DEFAULT_TENANT and not keys.all_of(connection, tenant):
-        raise ValueError(f"there is no tenant {tenant!r}: no key was created for it")
+        raise ValueError(
+            f"there is no tenant {tenant!r}; a tenant exists once a key is created for it"
+        )
     if options.days or options.default:
         term = timedelta(days=options.days) if options.days else None
         tenants.set_retention(connection, tenant, term)

@@ -48,46 +48,56 @@ OTHER_REQUESTS = (
 OPENAPI_VERSION = "3.1.0"
 KEY: list[dict[str, list[str]]] = [{"key": []}]
 METHODS = ("get", "put", "post", "delete", "patch")
-SERVER = {"url": "/", "description": "the service that gave you this file"}
+SERVER = {"url": "/", "description": "the service that this file was downloaded from"}
 LICENSE = {"name": "Apache-2.0", "identifier": "Apache-2.0"}
 
 TAGS = {
     "scores": "Score explanations, one by one or up to 1,000 in a call.",
     "jobs": "Jobs: requests and their results.",
     "batches": "Score every line of a file.",
-    "files": "What batches read and write.",
+    "files": "Files that batches read and write.",
     "reports": "Batch reports: summaries of many results, with intervals.",
-    "models": "The configured models, their state, and direct questions to a model.",
-    "webhooks": "Your addresses that receive events.",
+    "models": "The configured models and their state, and requests to a single model.",
+    "webhooks": "Your webhook endpoints, which receive events.",
     "judgements": "People's judgements of scores, and queues of lines to judge.",
-    "health": "The health of the service: alive and ready.",
+    "health": "Health of the service: whether it is alive and ready.",
 }
 HEADERS: dict[str, tuple[str, Json]] = {
     "x-request-id": ("the request's id, in every log line about it", {"type": "string"}),
     "x-touchstone-version": ("version of the service", {"type": "string"}),
     "Location": ("address of the job", {"type": "string"}),
-    "Retry-After": ("seconds to wait before asking again", {"type": "integer", "minimum": 0}),
-    "Preference-Applied": ("`wait=N`, the seconds of `Prefer` in force", {"type": "string"}),
-    "Idempotent-Replayed": ("`true`: the answer to an earlier call", {"type": "string"}),
-    "RateLimit": (
-        "the rest of the limit (draft-ietf-httpapi-ratelimit-headers)",
+    "Retry-After": (
+        "seconds to wait before sending the request again",
+        {"type": "integer", "minimum": 0},
+    ),
+    "Preference-Applied": (
+        "`wait=N`: the seconds of `Prefer` that were applied",
         {"type": "string"},
     ),
-    "RateLimit-Policy": ("requests a key may make in a minute", {"type": "string"}),
+    "Idempotent-Replayed": (
+        "`true` if this repeats the answer to an earlier request",
+        {"type": "string"},
+    ),
+    "RateLimit": (
+        "what is left of the rate limit (draft-ietf-httpapi-ratelimit-headers)",
+        {"type": "string"},
+    ),
+    "RateLimit-Policy": ("number of requests that a key may send per minute", {"type": "string"}),
 }
 REPLAYED = {"create_judgements"}  # without a key: what says the same again is the first
 HEADER = "#/components/headers/"
 PARAMETER = "#/components/parameters/"
 LIMITED = ("RateLimit", "RateLimit-Policy")
 SIGNED = {
-    "webhook-id": "the same in every attempt: use it to detect repetitions",
-    "webhook-timestamp": "of this attempt, unix seconds",
-    "webhook-signature": "`v1,` and base64, one signature per valid secret (Standard Webhooks)",
+    "webhook-id": "id of the delivery, the same in every attempt; use it to detect repetitions",
+    "webhook-timestamp": "time of this attempt, unix seconds",
+    "webhook-signature": "`v1,` followed by base64, one signature for each valid secret "
+    "(Standard Webhooks)",
 }
 RECEIVED = {
     "2XX": "received",
     "410": "disables the endpoint",
-    "429": "sent again after `Retry-After`",
+    "429": "retried after `Retry-After`",
 }
 
 
@@ -240,13 +250,13 @@ def _add_errors(operation: Json, *, writes: bool) -> None:
     for status in [status for status in responses if _is_default_error(responses[status])]:
         del responses[status]
     every = {
-        421: "sent to another host's name",
-        500: "an internal error; the log has it under this id",
+        421: "the service does not accept this host name",
+        500: "an internal error; find it in the log by the id in the body",
     }
     if writes:
         every[403] = "a request from another site's page, or with a key without the scope"
     if "requestBody" in operation:
-        every[408] = "the body came too slowly"
+        every[408] = "the body arrived too slowly"
     for status, says in every.items():
         responses.setdefault(str(status), {"description": says})
     schema = {"$ref": TEMPLATE.format(model=ProblemSchema.__name__)}
@@ -290,8 +300,9 @@ def _webhook(event: str) -> Json:
         "post": {
             "operationId": f"receive_{event.replace('.', '_')}",
             "tags": ["webhooks"],
-            "summary": f"You are told of `{event}`",
-            "description": "Answer within 20 seconds. Anything else is retried for up to 75 hours.",
+            "summary": f"Sent when the event `{event}`",
+            "description": "Answer 2xx within 20 seconds. Otherwise it is sent again for up to "
+            "75 hours.",
             "security": [],
             "parameters": [{"$ref": PARAMETER + name} for name in SIGNED],
             "requestBody": {"required": True, "content": {"application/json": body}},

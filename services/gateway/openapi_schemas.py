@@ -57,7 +57,9 @@ def finished(described: Json) -> Json:
         _set_required(by_name[component], told_by)
     shaped["components"]["schemas"] = by_name
     _share_fields(by_name, "checks", "MetricResult", "The fields that every metric's result has.")
-    _share_fields(by_name, "win_rate_draws", "Null", "The fields of every comparison with chance.")
+    _share_fields(
+        by_name, "win_rate_draws", "Null", "The fields that every comparison with chance has."
+    )
     for name, base in DERIVED.items():
         _derive(by_name[name], base, by_name[base]["properties"])
     _inline_small(shaped)

@@ -53,8 +53,8 @@ class BodyTooLarge(ScoringError):
     slug = "body-too-large"
     title = "The body is too large"
     cure = (
-        "Send less at a time; `detail` names the limit. Send many requests as a file: `POST "
-        "/v1/files`, then a batch."
+        "Send a smaller body; `detail` names the limit. To send many requests, upload them as a "
+        "file with `POST /v1/files` and create a batch."
     )
 
 
@@ -77,8 +77,8 @@ class NotAuthenticated(ScoringError):
     slug = "unauthenticated"
     title = "A valid API key is needed"
     cure = (
-        "Send `Authorization: Bearer KEY` with a key that is neither revoked nor expired; the "
-        "operator makes keys."
+        "Send `Authorization: Bearer KEY` with a key that is neither revoked nor expired. The "
+        "operator creates keys."
     )
 
     def __init__(self, detail: str, *, wrong: bool = False) -> None:
@@ -91,7 +91,7 @@ class Forbidden(ScoringError):
 
     status = 403
     slug = "forbidden"
-    title = "This key may not do that"
+    title = "The key lacks a scope"
     cure = "Use a key with the scope named in `detail`."
 
 
@@ -119,7 +119,7 @@ class HeaderFieldsTooLarge(ScoringError):
     status = 431
     slug = "request-header-fields-too-large"
     title = "Too many header fields"
-    cure = "Send fewer and shorter header fields; the usual cause are cookies of other sites."
+    cure = "Send fewer and shorter header fields; the usual cause is cookies of other sites."
 
 
 class BadRequest(ScoringError):
@@ -129,7 +129,8 @@ class BadRequest(ScoringError):
     slug = "http"
     title = "The request cannot be read"
     cure = (
-        "Send the request again. If it was written by hand, check its first line and its headers."
+        "Send the request again. If you wrote the request by hand, check its first line and its "
+        "headers."
     )
 
 
@@ -148,7 +149,10 @@ class Busy(ScoringError):
     status = 503
     slug = "busy"
     title = "The service is busy"
-    cure = "Wait for `Retry-After` and send the request again; open fewer connections at a time."
+    cure = (
+        "Wait the seconds of `Retry-After`, then send the request again. Open fewer "
+        "connections at a time."
+    )
     retry_after = 2
 
 
@@ -157,7 +161,7 @@ class CrossOriginRequest(ScoringError):
 
     status = 403
     slug = "foreign-site"
-    title = "This was sent by another site"
+    title = "The request came from another site's page"
     cure = (
         "Call the API from a program or from the service's own pages. If the service requires"
         " keys, other sites can call it with a key."
@@ -171,7 +175,8 @@ class MisdirectedRequest(ScoringError):
     slug = "misdirected-request"
     title = "The service does not accept this host name"
     cure = (
-        "Use the service's own name, or have the operator add this one to `TOUCHSTONE_HOST_NAMES`."
+        "Use the service's own host name, or ask the operator to add this name to "
+        "`TOUCHSTONE_HOST_NAMES`."
     )
 
 
@@ -181,7 +186,9 @@ class WebhooksOff(ScoringError):
     status = 503
     slug = "webhooks-off"
     title = "Webhooks are not configured"
-    cure = "Have the operator set `TOUCHSTONE_WEBHOOK_KEYS`; until then, poll or use event streams."
+    cure = (
+        "Ask the operator to set `TOUCHSTONE_WEBHOOK_KEYS`. Until then, poll or use event streams."
+    )
 
 
 class UnknownMetric(ScoringError):
@@ -225,7 +232,7 @@ class AlreadyFinal(ScoringError):
     status = 409
     slug = "already-final"
     title = "The job has already ended"
-    cure = "Do nothing: the job has ended, and its state is final."
+    cure = "Nothing needs to be done: the job has ended, and its state is final."
 
 
 ROUTER_SLUGS = {404: NotThere.slug, 405: MethodNotAllowed.slug}

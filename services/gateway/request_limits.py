@@ -74,7 +74,7 @@ class BodyTimeoutMiddleware:
             except TimeoutError:
                 body.is_late = True
                 HTTP_REFUSED.labels("body").inc()
-                raise RequestTimeout("the body did not come in time") from None
+                raise RequestTimeout("the body did not arrive in time") from None
             body.take(message)
             return message
 
@@ -101,7 +101,9 @@ class RequestLimitMiddleware:
         is_spare = scope.get("state", {}).get("spare_connection", False)
         if is_spare or self._count >= CONCURRENT_REQUESTS:
             HTTP_REFUSED.labels("busy").inc()
-            error = Busy("too many connections or requests at a time")
+            error = Busy(
+                "there are too many connections or requests at the moment; try again later"
+            )
             refusal = problem_response(problem(error), {"Retry-After": str(error.retry_after)})
             await refusal(scope, receive, send)
             return

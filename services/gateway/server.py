@@ -90,7 +90,7 @@ def render_metrics(engine: Engine) -> bytes:
     """Return the counters in Prometheus's text format. This blocks the thread."""
     registry = CollectorRegistry()
     gauge = Gauge(
-        "touchstone_jobs_open", "Jobs not yet final", ["metric", "status"], registry=registry
+        "touchstone_jobs_open", "Jobs that have not ended", ["metric", "status"], registry=registry
     )
     oldest = Gauge(
         "touchstone_oldest_job_seconds",

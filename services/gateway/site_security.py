@@ -64,7 +64,9 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
         )
     if method in READS or is_same_origin(headers):
         return None
-    return CrossOriginRequest("without API keys, pages of other sites may not write")
+    return CrossOriginRequest(
+        "a page of another site sent this request, which is not allowed without API keys"
+    )
 
 
 def is_same_origin(headers: Headers) -> bool:

@@ -23,8 +23,8 @@ class SpoolFull(ScoringError):
 
     status = 503
     slug = "spool-full"
-    title = "Too much is being uploaded at once"
-    cure = "Wait for `Retry-After` and upload again."
+    title = "Too many uploads at the moment"
+    cure = "Wait the seconds of `Retry-After`, then upload the file again."
     retry_after = RETRY_SECONDS
 
 

@@ -29,8 +29,8 @@ from shared.contracts.service import MetricContract
 DELIMITERS = (",", ";", "\t", "|")
 MOST_COLUMNS = 200
 NO_CSV = (
-    "is not a CSV file: its quotation marks do not pair, one cell is longer than "
-    f"{csv.field_size_limit():,} characters, or a line ends in the middle of one"
+    "is not a CSV file: a quotation mark is not closed, one cell is longer than "
+    f"{csv.field_size_limit():,} characters, or a line ends in the middle of a cell"
 )
 LONGEST_NAME = 200  # characters of a column's name
 LONGEST_KEY, LONGEST_VALUE = 64, 40  # characters of what becomes metadata by itself
@@ -41,7 +41,7 @@ AS_UTF_8 = (
     "save the file again, in Excel as “CSV UTF-8”, in LibreOffice with the character set "
     "“Unicode (UTF-8)”, in a text editor with the encoding UTF-8"
 )
-WORKBOOK = f"a workbook, as of Excel, which is not read: {AS_UTF_8}"
+WORKBOOK = f"a spreadsheet workbook, which cannot be read here; {AS_UTF_8}"
 BINARY = {
     b"PK\x03\x04": WORKBOOK,
     b"\xd0\xcf\x11\xe0": WORKBOOK,
@@ -206,7 +206,9 @@ def _of_csv(
         while names and not names[-1]:  # Excel leaves columns without a name behind the last one
             names.pop()
         if len(set(names)) < len(names):
-            raise TableError(skipped + 1, "names a column twice; give each column its own name")
+            raise TableError(
+                skipped + 1, "contains a column name twice; give each column its own name"
+            )
         _check_columns(skipped + 1, names)
         has_quotes = is_exported(names)
         begin = skipped + reader.line_num + 1
@@ -248,7 +250,7 @@ def _of_json(lines: Iterable[str], begin: int) -> Iterator[tuple[int, Row]]:
                 text.encode()
             except UnicodeEncodeError:
                 raise TableError(
-                    number, "has half of a surrogate pair, which is not a character"
+                    number, "contains half of a surrogate pair, which is not a character"
                 ) from None
         yield number, row
 

@@ -57,8 +57,11 @@ class FieldError(BaseModel):
 class SdkError(BaseModel):
     """The problem in the form of OpenAI's SDKs."""
 
-    message: str = Field(description="title, detail and place in one sentence")
-    type: str = Field(description="such as `invalid_request_error`; follows from the status")
+    message: str = Field(description="title, detail and location in one sentence")
+    type: str = Field(
+        description="type in OpenAI's form, such as `invalid_request_error`, "
+        "derived from the status"
+    )
     code: str = Field(description="the last part of the problem's `type`")
     param: str | None = Field(description="the first invalid field, as in `requests.17.text`")
 
@@ -92,7 +95,9 @@ class WaitingFor(BaseModel):
     """The model that a queued job waits for."""
 
     model: str
-    state: ModelState | None = Field(default=None, description="state at the last attempt")
+    state: ModelState | None = Field(
+        default=None, description="the model's state at the last attempt"
+    )
     detail: str = Field(description="why it is not ready")
 
 
@@ -100,12 +105,12 @@ class JobTiming(BaseModel):
     """The times that a job waited and ran, to the millisecond."""
 
     queued_seconds: float | None = Field(
-        description="seconds from its acceptance to its first start, or to its end if it "
+        description="seconds from the job's acceptance to its first start, or to its end if it "
         "never started; null while queued"
     )
     run_seconds: float | None = Field(
-        description="seconds from its first start to its end, including further attempts; "
-        "null until then"
+        description="seconds from the job's first start to its end, including further attempts; "
+        "null until it ends"
     )
 
 
@@ -124,13 +129,14 @@ class JobSchema(BaseModel):
     timing: JobTiming
     attempts: int
     request_id: str | None = Field(
-        description="x-request-id of the request that created it or its batch; null for older jobs"
+        description="x-request-id of the request that created the job or its batch; null for "
+        "older jobs"
     )
     batch_id: str | None = None
     waiting_for: WaitingFor | None = Field(
         default=None,
-        description="the model that the job waits for; only while queued because a model "
-        "is not ready",
+        description="the model that the job waits for, while it is queued because the model is "
+        "not ready",
     )
     metadata: dict[str, str]
     context: Context | None
@@ -161,7 +167,8 @@ class DeletedJobs(BaseModel):
     jobs: int = Field(description="jobs that were deleted")
     lines: int = Field(description="lines of batches that were deleted, with or without a job")
     open: int = Field(
-        description="matching jobs that were not deleted: they or their batch have not ended"
+        description="matching jobs that were not deleted, because they or their batch have not "
+        "ended"
     )
 
 
@@ -177,7 +184,7 @@ class JobSummary(BaseModel):
     verdict: VerdictWord | None = Field(description="verdict of a metric's result")
     score: float | None = Field(description="score of a metric's result; null if undefined")
     decision: str | None = Field(
-        description="the explained decision, as sent or as the explanation states it"
+        description="the explained decision, as sent or else as stated in the explanation"
     )
     batch_id: str | None
     metadata: dict[str, str]

@@ -38,7 +38,7 @@ Row = Scored[HafRequest, HafResult]
 Statistics = BatchStatistics[HafBatchReportRequest]
 Origin = tuple[str, str]  # model, data set
 
-MIXED = "the results were scored with several variants, which are not comparable"
+MIXED = "the results were scored with different variants and are not comparable"
 FEW = "groups with fewer than two results have no interval"
 
 

@@ -43,18 +43,25 @@ DecisionTarget = Literal["sentence", "label"]
 class HafAnswerWeights(Message):
     """The weights of the answers (w_S and w_N of the HAF paper, section 4.3)."""
 
-    upheld: Weight = Field(default=1.0, description="sufficiency: sufficient; necessity: not")
-    doubtful: Weight = Field(default=0.5, description="it may or may not suffice")
+    upheld: Weight = Field(
+        default=1.0,
+        description="for sufficiency: the reason is sufficient; for necessity: it is not",
+    )
+    doubtful: Weight = Field(default=0.5, description="the reason may or may not be sufficient")
     denied: Weight = Field(default=0.1, description="the opposite of `upheld`")
-    unanswered: Weight = Field(default=0.1, description="irrelevant or unclear")
+    unanswered: Weight = Field(default=0.1, description="the answer is irrelevant or unclear")
 
 
 class HafWeights(Message):
     """The weight of confidence in each mean, and the weights of the answers."""
 
-    sos_confidence: Weight = Field(default=0.8, description="w_c of Eq. 5; w_g is the rest")
+    sos_confidence: Weight = Field(
+        default=0.8, description="w_c of Eq. 5, the weight of confidence; w_g is 1 - w_c"
+    )
     uii_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7")
-    uei_confidence: Weight = Field(default=0.5, description="w_c of Eq. 7 for UEI")
+    uei_confidence: Weight = Field(
+        default=0.5, description="w_c of Eq. 7 for UEI, the weight of confidence"
+    )
     sufficiency_confidence: Weight = Field(
         default=0.5, description="weight of confidence in Eq. 10"
     )
@@ -88,7 +95,8 @@ class HafChatToken(HafOpenMessage):
     token: str
     logprob: Logprob
     bytes: list[Byte] | None = Field(
-        default=None, description="UTF-8, for tokens that are not whole characters"
+        default=None,
+        description="the token's UTF-8 bytes, for tokens that are not whole characters",
     )
 
 
@@ -139,7 +147,8 @@ class HafResponse(Message):
     tokens: tuple[WrittenToken, ...] | None = Field(
         default=None,
         max_length=MOST_TOKENS,
-        description="instead: offsets into `text`, as `POST /v1/inference` returns them",
+        description="instead of `logprobs`: tokens with offsets into `text`, in the form that "
+        "`POST /v1/inference` returns",
     )
 
     @model_validator(mode="after")
@@ -155,18 +164,23 @@ class HafResponse(Message):
 class HafResponses(Message):
     """The stages that the caller has run; each is a separate conversation."""
 
-    justify: HafResponse = Field(description="answer to: is the text toxic, and why?")
+    justify: HafResponse = Field(
+        description="answer to the JUSTIFY prompt: is the text toxic, and why?"
+    )
     internal: HafResponse | None = Field(
-        default=None, description="UPHOLD-REASON: is a reason based on the text missing?"
+        default=None,
+        description="answer to UPHOLD-REASON (internal): is a reason based on the text missing?",
     )
     external: HafResponse | None = Field(
-        default=None, description="UPHOLD-REASON: is a reason beyond the text missing?"
+        default=None,
+        description="answer to UPHOLD-REASON (external): is a reason beyond the text missing?",
     )
     individual: tuple[HafResponse | None, ...] | None = Field(
         default=None,
         max_length=MOST_REASONS,
-        description="UPHOLD-STANCE, one for each JUSTIFY reason in order, asked with this reason "
-        "alone (toxic, maybe) or with all others (non-toxic); null if there is no answer",
+        description="answers to UPHOLD-STANCE, one for each JUSTIFY reason in order. The prompt "
+        "shows this reason alone (toxic, maybe), or all other reasons (non-toxic). Null if there "
+        "is no answer",
     )
 
 
@@ -181,26 +195,30 @@ class HafRequest(ExplainableRequest):
     )
     responses: Annotated[HafResponses | None, Input] = Field(
         default=None,
-        description="your own model's responses, instead of `model`; nothing is generated",
+        description="your own model's responses instead of `model`; the service generates nothing",
     )
     explanation: Annotated[ExplanationFields | None, Input] = Field(
         default=None,
-        description="instead of `responses`: decision and reasons as fields. Without "
-        "log-probabilities only `control.unweighted` has values. If you have "
+        description="instead of `responses`: decision and reasons as fields. Fields have no "
+        "log-probabilities, so only `control.unweighted` has values. If you have "
         "log-probabilities, send the fields as JSON in `responses.justify.text`",
     )
     similarity: ModelName = Field(
-        default=DEFAULT_SIMILARITY, description="configured similarity model or cross-encoder: g"
+        default=DEFAULT_SIMILARITY,
+        description="configured similarity model or cross-encoder that computes g",
     )
     generation: HafGeneration = Field(default_factory=HafGeneration)
-    samples: int = Field(default=1, ge=1, le=16, description="generations; needs `model`")
+    samples: int = Field(default=1, ge=1, le=16, description="number of generations; needs `model`")
     permute_reasons: int = Field(
-        default=0, ge=0, le=8, description="other orders of the reasons to try; needs `model`"
+        default=0,
+        ge=0,
+        le=8,
+        description="number of other orders of the reasons to try; needs `model`",
     )
     decision_target: DecisionTarget | None = Field(
         default=None,
-        description="the reference for the relevance of a decision's tokens: the `sentence` (Eq. "
-        "3), or its `label` as in the released code; absent: as in the variant",
+        description="what the relevance of a decision's tokens is measured against: the "
+        "`sentence` (Eq. 3), or its `label` as in the released code; absent: set by the variant",
     )
     weights: HafWeights = Field(default_factory=HafWeights)
     extras: bool = Field(default=False, description="whether to report DiS-dpp and del-PE too")
@@ -234,7 +252,8 @@ class HafRequest(ExplainableRequest):
         generates = self.model is not None and self.explain is None
         if not generates and (self.samples > 1 or self.permute_reasons):
             raise ValueError(
-                "`samples` and `permute_reasons` generate text; name a `model`, or leave them out"
+                "`samples` and `permute_reasons` make the service generate text; name a "
+                "`model`, or leave them out"
             )
         return self
 

@@ -226,7 +226,9 @@ def _generate(stage_prompts: Iterable[StagePrompt]) -> list[tuple[StagePrompt, E
 def _transcript(sample: Sample) -> Transcript:
     justify = sample.justify
     if justify is None:
-        raise RuntimeError("a sample has no JUSTIFY response")  # _generate_stages makes every one
+        raise RuntimeError(
+            "a sample has no JUSTIFY response; send one"
+        )  # _generate_stages makes every one
     by_order = {(prompt.stage, prompt.order): answer for prompt, answer in sample.answers}
     by_reason = {prompt.reason: answer for prompt, answer in sample.answers}
     why = why_no_later_stage(justify)

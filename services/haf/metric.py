@@ -59,7 +59,7 @@ from shared.text.language import (
 RULED = ("en",)  # the language of the prompts and labels, and of the reader's measurements
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 NO_INFORMATIVENESS = (
-    "no response has both a decision with a defined confidence and a defined informativeness"
+    "no response has a decision with a defined confidence as well as a defined informativeness"
 )
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
@@ -217,14 +217,16 @@ def _warnings(
     if score is None and transcript.justify.reasons and transcript.justify.response.lacks_tokens:
         warnings.append(f"score: {NO_TOKENS}")
     elif score is None:
-        warnings.append("score: without a reason there is nothing to score")
+        warnings.append("score: the response gives no reason, so there is nothing to score")
     cut = sum(each.response.truncated for each in (transcript.justify, *transcript.later))
     if cut:
-        warnings.append(f"{cut} of the responses end at `max_tokens`, perhaps within a reason")
+        warnings.append(
+            f"{cut} of the responses were cut off at `max_tokens`, perhaps within a reason"
+        )
     if request.permute_reasons and not transcript.orders:
-        warnings.append("permutation: there is no other order of the reasons to ask about")
+        warnings.append("permutation: the reasons have no other order to test")
     if transcript.stance == "maybe":
-        warnings.append("the stance is `maybe`, which the paper treats as if it were toxic")
+        warnings.append("the stance is `maybe`, which the paper treats as toxic")
     return warnings
 
 
@@ -302,13 +304,13 @@ def _undefined_reason(name: str, transcript: Transcript) -> str:
         return f"it is defined for {SIDES[stage]} stances, and the stance is {transcript.stance}"
     exchanges = [exchange for exchange in transcript.later if exchange.stage == stage]
     if not exchanges:
-        return transcript.absent.get(name, "its stage was not run")
+        return transcript.absent.get(name, "the stage that it needs was not run")
     if all(each.parsed.refusal for each in exchanges):
         return "the model refuses the stage's task"
     if stage in SIDES and not any(each.parsed.decision is not None for each in exchanges):
         return "no response has a decision sentence"
     if stage not in SIDES and not any(each.reasons for each in exchanges):
-        return "the stage gives no additional reason, so that there is nothing to average"
+        return "the stage gives no additional reason"
     if any(each.response.lacks_tokens for each in (transcript.justify, *exchanges)):
         return NO_TOKENS
     return NO_INFORMATIVENESS if stage in SIDES else "no additional reason has a defined confidence"
@@ -321,7 +323,7 @@ def _justify_reason(name: str, transcript: Transcript) -> str:
     if count == 0:
         return "no reasons were found in the JUSTIFY response"
     if name == "dis" and count == 1:
-        return "a single reason has no diversity"
+        return "diversity needs at least two reasons"
     if transcript.justify.response.lacks_tokens:
         return NO_TOKENS
     return "no reason has a defined confidence"

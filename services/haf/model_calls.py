@@ -248,11 +248,11 @@ def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
         advice = f"lower `samples` to at most {fewer}, or {advice[6:]}" if fewer else advice
         pointers: tuple[str, ...] = ("/generation/max_tokens", "/samples", "/permute_reasons")
     else:
-        advice = f"bring fewer or shorter responses, about {share**0.5:.0%} as long"
+        advice = f"send fewer or shorter responses, about {share**0.5:.0%} as long"
         pointers = ("/responses",)
     raise TooCostly(
-        f"this takes {pairs:,} comparisons of {characters:,} characters, and at most "
-        f"{MOST_PAIRS:,} of {MOST_CHARACTERS:,} are made for one request: {advice}",
+        f"this request needs {pairs:,} comparisons of {characters:,} characters, and at most "
+        f"{MOST_PAIRS:,} of {MOST_CHARACTERS:,} are allowed for one request: {advice}",
         pointers=pointers,
     )
 

@@ -32,9 +32,13 @@ class HafTokenValue(Message):
     start: Offset  # the first token of a statement may begin before it (" It")
     end: Offset
     tokens: int = Field(
-        ge=1, description="number of merged tokens; more than 1 if they share a character"
+        ge=1,
+        description="number of the model's tokens that are merged into this one; more than 1 if "
+        "they share a character",
     )
-    logprob: float = Field(le=0, description="log p, nats; summed over `tokens`")
+    logprob: float = Field(
+        le=0, description="natural logarithm of the probability, summed over `tokens`"
+    )
     relevance: Share = Field(
         description="Eq. 3: 1 - g(statement, statement without it); for a decision see "
         "`decision_target`. Not normalised; Eq. 2 divides by the statement's sum"
@@ -63,7 +67,7 @@ class HafExtras(Message):
     internal_del_pe: float | None = Field(
         description="mean uncertainty of the internal stage's reasons minus the initial ones', nats"
     )
-    external_del_pe: float | None = Field(description="the same for the external stage")
+    external_del_pe: float | None = Field(description="the same difference for the external stage")
 
 
 class HafReasonEvidence(Evidence):
@@ -87,15 +91,15 @@ class HafReasonPart(Message):
     tokens: int = Field(ge=0, description="number of tokens in its confidence")
     confidence: Share | None = Field(description="C (Eq. 4), (0, 1]")
     confidence_uniform: Share | None = Field(
-        description="control: confidence with equal weight for every token"
+        description="control value: the confidence if every token had equal weight"
     )
     similarity: Share | None = Field(
-        description="similarity g: for JUSTIFY to the text, for necessity to the left-out "
-        "reason; else null"
+        description="similarity g to the text (JUSTIFY) or to the left-out reason (necessity); "
+        "null in other stages"
     )
     diversity: Share | None = Field(
-        description="diversity (Eq. 8) from the JUSTIFY reasons; for sufficiency, from the "
-        "other ones"
+        description="diversity (Eq. 8) from the JUSTIFY reasons; in sufficiency, from the other "
+        "JUSTIFY reasons"
     )
     value: Share | None = Field(
         description="the reason's term in SoS, UII, UEI or the informativeness"
@@ -115,11 +119,11 @@ class HafDecisionPart(Message):
     tokens: int = Field(ge=0)
     confidence: Share | None = Field(description="C(Y) (Eq. 4), (0, 1]")
     confidence_uniform: Share | None
-    answer: Answer | None = Field(description="for later stages: its answer about the reasons")
+    answer: Answer | None = Field(description="in later stages: the answer about the reasons")
     judge: DecidedBy | None = Field(description="the method that read the answer from the sentence")
     certainty: Share | None = Field(
-        description="reader: the probability of the answer; similarity: the winning side's share "
-        "of both"
+        description="for the method `reader`, the probability of the answer; for `similarity`, "
+        "the share of the winning side in the sum of both"
     )
     token_values: tuple[HafTokenValue, ...] = Field(
         default=(), exclude_if=not_, description=ONLY_IF_REQUESTED
@@ -131,7 +135,7 @@ class HafStagePart(Message):
 
     stage: Stage
     reason: int | None = Field(
-        description="index of the JUSTIFY reason that it is about, 0-based; else null"
+        description="index of the JUSTIFY reason that the response is about, from 0; else null"
     )
     response: str
     refusal: bool
@@ -140,7 +144,9 @@ class HafStagePart(Message):
     reasons: tuple[HafReasonPart, ...]
     weight: Share | None = Field(default=None, description="w_S or w_N of the answer")
     informativeness: Share | None = Field(default=None, description="I_S (Eq. 10), I_N (Eq. 12)")
-    value: Share | None = Field(default=None, description="RS or RN of this reason")
+    value: Share | None = Field(
+        default=None, description="RS (sufficiency) or RN (necessity) of this reason"
+    )
 
 
 class HafCounts(Message):
@@ -159,8 +165,12 @@ class HafCounts(Message):
 class HafControls(Message):
     """The metrics without token weights, and without confidences, to show the effect of each."""
 
-    uniform_relevance: HafComponents = Field(description="every token of a reason counts the same")
-    unweighted: HafComponents = Field(description="every confidence is 1: similarity alone")
+    uniform_relevance: HafComponents = Field(
+        description="values if every token of a reason has the same weight"
+    )
+    unweighted: HafComponents = Field(
+        description="values if every confidence is 1, so that only similarity counts"
+    )
 
 
 class HafSpread(Message):
@@ -172,7 +182,7 @@ class HafSpread(Message):
     )
     low: float | None = Field(description="the smallest")
     high: float | None
-    of: int = Field(ge=0, description="number of generations in which it is defined")
+    of: int = Field(ge=0, description="number of generations in which the value is defined")
 
 
 class HafRepetition(Message):
@@ -193,8 +203,8 @@ class HafChange(Message):
     """The values of one metric when the reasons are reordered."""
 
     original: Share | None
-    values: tuple[Share | None, ...] = Field(description="one an order")
-    mean_change: float | None = Field(description="mean of values minus original")
+    values: tuple[Share | None, ...] = Field(description="one value for each order")
+    mean_change: float | None = Field(description="mean of the values minus the original value")
     largest_change: float | None = Field(ge=0, description="largest absolute change")
 
 
@@ -202,7 +212,7 @@ class HafPermutation(Message):
     """The effect of the order of the reasons."""
 
     orders: tuple[tuple[int, ...], ...] = Field(
-        description="orders of the JUSTIFY reasons, 0-based"
+        description="orders of the JUSTIFY reasons, as indices from 0"
     )
     dis: HafChange = Field(description="the JUSTIFY response rewritten in each order and scored")
     uii: HafChange = Field(description="the internal stage prompted again with each order")
@@ -246,10 +256,11 @@ class HafReportOptions(Message):
     """Metadata keys that state the origin of HAF results."""
 
     model_key: MetadataKey = Field(
-        default="model", description="metadata that names the model of sent responses"
+        default="model",
+        description="metadata key whose value names the model of responses that the request sent",
     )
     dataset_key: MetadataKey = Field(
-        default="dataset", description="metadata that names the data set"
+        default="dataset", description="metadata key whose value names the data set"
     )
 
 
@@ -300,7 +311,7 @@ class HafStanceScores(Message):
 class HafStageCounts(Message):
     """Counts of a stage's results."""
 
-    reached: Count = Field(description="results with a response in it")
+    reached: Count = Field(description="results with a response in this stage")
     refused: Count = Field(description="results whose responses all refuse the task")
     scored: Count = Field(description="results with the part that the stage gives")
 
@@ -308,12 +319,12 @@ class HafStageCounts(Message):
 class HafGroup(Message):
     """The results of one model on one data set."""
 
-    model: str = Field(description="the model: the request's, else the one in its metadata")
+    model: str = Field(description="the model that the request names, else the one in its metadata")
     dataset: str
     of_model: str | None = Field(
         default=None,
-        description="with `of_metadata`: a filter for a report's request that matches this "
-        "group's results only; both null if no filter does",
+        description="together with `of_metadata`, a filter for a report's request that matches "
+        "only this group's results; both are null if no filter does",
     )
     of_metadata: dict[str, str] | None = None
     results: int = Field(ge=1)

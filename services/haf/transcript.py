@@ -29,14 +29,14 @@ from services.haf.variants import variant_of
 from shared.contracts.calls import Completion
 from shared.contracts.errors import BadInput
 
-UNCLEAR = "the JUSTIFY response takes no clear stance, so that later stages cannot ask about it"
+UNCLEAR = "the JUSTIFY response takes no clear stance, so later stages cannot ask about it"
 REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
-NOT_PROVIDED = "its response was not sent"
-NO_LOGPROBS = "no log-probabilities were sent, which its confidences need"
+NOT_PROVIDED = "the response of its stage was not sent"
+NO_LOGPROBS = "its confidences need log-probabilities, but none were sent"
 NO_TOKENS = f"{NO_LOGPROBS}; `control.unweighted` has the values of the texts alone"
-SINGLE = "there is one reason only, and nothing is left when it is left out"
+SINGLE = "there is only one reason, so nothing remains when it is left out"
 
 
 @dataclass(frozen=True)

@@ -38,7 +38,8 @@ Statistics = BatchStatistics[BatchReportRequest]
 FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
 FAITHLESS = 0.8  # agreement under which QF tells about the model
 FOREIGN = (
-    "the judge makes {share} of the decisions: {said} the {results} where it decides otherwise"
+    "the judge makes {share} of the decisions itself: {said} the {results} where it decides "
+    "otherwise"
 )
 
 

@@ -129,11 +129,11 @@ class HatexscoreOptions(Message):
             "toxicity",
             {"hateful": ["hate speech"], "offensive": ["offensive"], "non-hateful": ["normal"]},
         ],
-        description="words for the classes of the decision, which are searched in the explanation: "
-        "a built-in vocabulary, or your own (capitals match capitals only; digits and single "
-        "characters in a label line only); your own replaces it, and has words for `hateful`, "
-        "`non-hateful` and, if you have them, further classes, as in `three-way`; absent: the "
-        "vocabulary that `decision` belongs to, else `default`",
+        description="words for the classes of the decision, which are searched for in the "
+        "explanation: the name of a built-in vocabulary, or your own. Your own needs words "
+        "for `hateful` and `non-hateful`, and may add classes, as `three-way` does. Capital "
+        "letters match only capital letters; digits and single characters match only in a "
+        "label line. Absent: the vocabulary that contains `decision`, else `default`",
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -142,21 +142,21 @@ class HatexscoreOptions(Message):
     )
     reader: Literal["rules", "llm", "auto"] = Field(
         default="auto",
-        description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its "
-        "fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but "
-        "`reader_model`, if there is one, reads other languages and unsure cases",
+        description="what reads the explanation's conclusion and groups (HTC, TGI). `rules`: the "
+        "explanation's fields, or the trained reader for prose; `llm`: `reader_model`; "
+        "`auto`: as `rules`, but with a `reader_model` for other languages and uncertain cases",
     )
     reader_model: ModelName | None = Field(
         default=None,
-        description="configured language model that reads; absent: the one named in the entry"
-        " of `model`",
+        description="configured language model that reads the explanation; absent: the reader "
+        "model in the entry of `model`",
     )
     policy: Annotated[PolicyName | CustomPolicy, Parameter, CallersWords] = Field(
         default="un",
         description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
     )
     tau: float = Field(
-        default=0.3, ge=0, le=1, description="threshold of the Consistency Check, probability"
+        default=0.3, ge=0, le=1, description="threshold of the Consistency Check, a probability"
     )
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
@@ -171,10 +171,10 @@ class HatexscoreOptions(Message):
         default=None,
         ge=0,
         le=200,
-        description="maximum number of random spans masked to measure chance; `robust` masks 19 "
-        "first; for a hateful decision it continues to 39, 79, 139 and all, until the result is "
-        "clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 "
-        "characters of masked text at most); else 20",
+        description="maximum number of random spans masked to measure chance; `robust` first "
+        "masks 19. For a hateful decision it continues to 39, 79, 139 and all spans until the "
+        "result is clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters "
+        "(2,000,000 characters of masked text at most); else 20",
     )
 
     @field_validator("labels")
@@ -183,10 +183,12 @@ class HatexscoreOptions(Message):
         cls, labels: VocabularyName | OwnLabels | None
     ) -> VocabularyName | OwnLabels | None:
         if isinstance(labels, dict) and not {*SIDES} <= {*labels}:
-            raise ValueError("`labels` needs words for `hateful` and for `non-hateful`")
+            raise ValueError(
+                "`labels` lacks words for `hateful` or `non-hateful`; give words for both"
+            )
         if isinstance(labels, dict) and not {*labels}.isdisjoint(RESERVED):
             raise ValueError(
-                f"a class must not be called {' or '.join(RESERVED)}; choose another name"
+                f"a class must not have the name {' or '.join(RESERVED)}; choose another name"
             )
         found = invalid_label(labels) if isinstance(labels, dict) else None
         if found is not None:
@@ -216,34 +218,37 @@ class HatexscoreRequest(ExplainableRequest):
     )
     explanation: Annotated[Explanation, Input] = Field(
         default="",
-        description="of the decision, as a text or as fields that need no reading; a text that is "
-        "a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; "
-        "needed unless `explain`",
+        description="explanation of the decision, as a text or as fields. The variant `robust` "
+        "also recognises fields that are sent as a JSON text. An empty text scores 0. "
+        "Required unless `explain` is set",
     )
     options: HatexscoreOptions = Field(
-        default_factory=HatexscoreOptions, description="how it is read, asked and scored"
+        default_factory=HatexscoreOptions,
+        description="settings for reading, model calls and scoring",
     )
     decision: Annotated[str | None, Parameter] = Field(
         default=None,
         max_length=60,
         examples=["hateful", "non-hateful", "toxic"],
-        description="the explained decision, `hateful`, `non-hateful`, or a class or word of "
-        "`labels`; if absent, the one that the explanation states",
+        description="the explained decision: `hateful`, `non-hateful`, or a class or word of "
+        "`labels`; absent: the decision that the explanation states",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "de", "zh-Hant"],
         description="language of the text (BCP 47); `auto` identifies it. An explanation that is "
-        "clearly in another language is read in that one. Explanations are read in en, de, fr, es, "
-        "it, pt, zh and ko",
+        "clearly in another language is read in that language. Supported languages of "
+        "explanations: en, de, fr, es, it, pt, zh and ko",
     )
     accept_untrained_languages: bool = Field(
         default=False,
-        description="ask the model about a text in a language that it did not learn, with a "
-        "warning; else QF, CC and the score of such a text are null",
+        description="also score a text in a language that the model did not learn, with a "
+        "warning; otherwise QF, CC and the score of such a text are null",
     )
     probabilities: HatexscoreProbabilities | None = Field(
-        default=None, description="bring your own: no model is called, and there is no control"
+        default=None,
+        description="your own model's probabilities; the service calls no model, "
+        "and there is no comparison with chance",
     )
 
     @property
@@ -414,7 +419,7 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
         yield Work((size,), "terms", seconds_each=SECONDS_A_TERM)
     if marks and request.probabilities is None:
         draws = Size(
-            "texts (`control_draws` and two)", 2 + request.most_draws, "/options/control_draws"
+            "texts (`control_draws` + 2)", 2 + request.most_draws, "/options/control_draws"
         )
         tokens = Size("tokens of `text`", max(1, min(words_of(request.text), reads)), "/text")
         yield Work((draws, tokens))
@@ -484,7 +489,7 @@ CONTRACT = MetricContract(
             name="decision",
             label="Decision",
             choices=("hateful", "non-hateful"),
-            hint="empty: read from the explanation",
+            hint="empty: the decision that the explanation states",
             required=False,
         ),
     ),

@@ -46,12 +46,12 @@ from shared.text.language import (
 from shared.text.normalized import NormalizedText
 
 OTHER_GROUPS = (
-    "the explanation and the text name different groups of the policy; TGI only asks "
-    "whether a group is named"
+    "the explanation and the text name different groups of the policy; TGI only checks whether a "
+    "group is named"
 )
 LABEL_UNKNOWN = (
-    "the decision is unknown, because none was sent and the explanation states none; "
-    "values that depend on it are undefined"
+    "the decision is unknown, because none was sent and the explanation states none; values that "
+    "depend on the decision are undefined"
 )
 
 
@@ -277,8 +277,11 @@ def _analyser(found: LanguageFound, text: str) -> Language:
 
 
 def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
-    message = f"the explanation's language is {language_name(code)}; read are {', '.join(known)}"
-    detail = f"{message}; `reader_model` can name a language model that reads it"
+    message = (
+        f"the explanation's language is {language_name(code)}, which the reader does not "
+        f"know; it reads {', '.join(known)}"
+    )
+    detail = f"{message}; set `reader_model` to a language model that reads this language"
     return Obstacle("no-rules", detail)
 
 

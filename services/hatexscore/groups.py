@@ -23,16 +23,16 @@ MOST_ASKED = 30  # mentions of one explanation that are read
 LONGEST_CONTEXT = 600  # characters on either side of a mention that are read
 ATTACKED = 0.5  # the least probability of an attack
 
-SLUR = "a slur is an alias, not an identification"
-GROUND = "a ground is named, no group"
-IN_FIELD = "in a field that names the target"
-NO_TARGET = "in a field that names no target"
-EQUATION_4 = "named, and the text is judged non-hateful: Eq. 4 requires no link"
-UNREAD = f"only the first {MOST_ASKED} mentions are read"
+SLUR = "a slur does not count as naming a group"
+GROUND = "a ground of discrimination is named, but no group"
+IN_FIELD = "the group is in a field for the target"
+NO_TARGET = "the group is in a field that is not for the target"
+EQUATION_4 = "the group is named; for a non-hateful decision Eq. 4 does not require an attack"
+UNREAD = f"only the first {MOST_ASKED} mentions are read, and this is a later one"
 READ = {
-    "attacked": "the trained reader reads it as attacked",
-    "defended": "the trained reader reads it as defended",
-    "mentioned": "the trained reader reads it as mentioned, not as attacked",
+    "attacked": "according to the trained reader the group is attacked",
+    "defended": "according to the trained reader the group is defended",
+    "mentioned": "according to the trained reader the group is mentioned but not attacked",
 }
 GROUP = LABELS["group"]
 

@@ -120,7 +120,9 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
     have a positive sum."""
     counted = [(part, weight) for part, weight in zip(parts, weights, strict=True) if weight > 0]
     if not counted:
-        raise DegenerateInput("every weight is zero", pointer="/options/weights")
+        raise DegenerateInput(
+            "all weights are zero; at least one must be positive", pointer="/options/weights"
+        )
     terms = [part * weight for part, weight in counted if part is not None]
     if len(terms) < len(counted):
         return None
@@ -139,5 +141,5 @@ def share_beaten(observed: float, null: Floats) -> float:
     masked, and `null` has the drops for R random passages. Both are in [0, 1]."""
     rate = ranks.win_rate(observed, null)
     if rate is None:
-        raise DegenerateInput("there is no random placement to compare with")
+        raise DegenerateInput("the text has no other placement of the quotes to compare with")
     return rate

@@ -174,9 +174,7 @@ def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
         for name, terms in dictionary.items()
     )
     if not any(category.terms for category in categories):
-        raise BadInput(
-            "a policy of your own needs at least one term; add one", pointer="/options/policy"
-        )
+        raise BadInput("your own policy has no terms; add at least one", pointer="/options/policy")
     return Lexicon(CUSTOM, None, categories)
 
 

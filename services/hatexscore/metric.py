@@ -59,10 +59,10 @@ MOST_TOLD = 10**15  # placements; more are not counted out
 
 CONTRADICTED = "the explanation concludes {stated}, the decision is {sent}"
 DISAGREES = (
-    "the judge gives P(hateful) = {p}{threshold}; it does not make the explained decision, so QF "
-    "is undefined"
+    "the judge gives P(hateful) = {p}{threshold} and thus does not make the explained decision, "
+    "so QF is undefined"
 )
-OPPOSING = "the quotes speak against the decision: without them P(hateful) is higher"
+OPPOSING = "the quotes speak against the decision, because P(hateful) is higher without them"
 
 
 class HateXScore(
@@ -389,8 +389,8 @@ def _check_quotations(request: HatexscoreRequest) -> None:
     different = len({quotation.text for quotation in quotations(request.explanation_text)})
     if different > MOST_QUOTATIONS:
         raise BadInput(
-            f"the explanation quotes {different:,} different passages; at most "
-            f"{MOST_QUOTATIONS} are allowed",
+            f"the explanation quotes {different:,} different passages, but at most "
+            f"{MOST_QUOTATIONS} are allowed; quote fewer passages",
             pointer="/explanation",
         )
 

@@ -54,15 +54,15 @@ from shared.text.language import ModelLanguages, Obstacle, assume_language
 
 ONE = 1 + 1e-6  # a sum of exclusive outputs, and what rounding adds to it
 NO_CONTROL = "no control: "  # so begins the warning that says why
-OTHER_DECISION = "the asked model does not make the decision that is explained"
-NO_DECISION = "the decision that is explained is unknown"
+OTHER_DECISION = "the model does not make the explained decision itself"
+NO_DECISION = "the explained decision is unknown"
 UNREAD_QUOTES = Obstacle(
     "quote-unread",
-    "the model reads only the beginning of the text, and every quotation comes later",
+    "the model reads only the beginning of the text, and all quotations are after that part",
 )
-NOT_READ = "P(hateful) with or without the quotes was not read"
+NOT_READ = "P(hateful) could not be read for the text with the quotes or for the text without them"
 Asked = tuple[str, str | None]  # a model, and a request's prompt for it
-UNAVAILABLE = "probability unavailable: QF needs P(hateful) of the text and of the masked text"
+UNAVAILABLE = "QF needs P(hateful) of the text and of the masked text, but one of them is missing"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -220,7 +220,7 @@ def _classifier_texts(
     hateful = _judge_labels(request, parsed.label)
     why = VARIANTS[request.variant].why_no_control
     if why is None and request.most_draws == 0:
-        why = "no draws were requested"
+        why = "the request asks for no random draws"
     aware = VARIANTS[request.variant].decision_aware
     if why is None and aware and parsed.label is None:
         why = NO_DECISION
@@ -277,9 +277,9 @@ def _without_model(
     elif parsed.quoting.trivial:
         why = _no_rest(request.text, parsed.quoting.spans)
     elif parsed.quoting.masked is None:
-        why = "nothing is quoted"
+        why = "the explanation quotes nothing"
     else:
-        why = "the probabilities were sent, no model was called"
+        why = "the request sent the probabilities, so no model was called"
     warnings = [f"{NO_CONTROL}{why}"]
     if obstacle is not None:
         warnings.append(obstacle.detail)
@@ -301,10 +301,10 @@ def _no_rest(text: str, quoted: Sequence[Span]) -> str:
     units = count_units(text)
     covered = sum(last - first for first, last in overlap_words(units, quoted))
     if covered >= len(units):
-        return "the quotation is the text itself"
+        return "the quotation is the whole text"
     return (
-        f"the quotes cover {covered} of the text's {len(units)} words, which counts as the text "
-        "itself: too little is left to compare them with"
+        f"the quotes cover {covered} of the text's {len(units)} words, which counts as the whole "
+        "text: too little is left for a comparison"
     )
 
 
@@ -376,7 +376,7 @@ class _Judgements:
         obstacle = None
         if unread:
             which, why = unread[0]
-            detail = f"P(hateful) of the {which} was not read: {why.detail}"
+            detail = f"P(hateful) of the {which} could not be read: {why.detail}"
             obstacle = Obstacle(why.code, detail)
         elif parsed.quoting.spans and parsed.quoting.spans[0][0] >= both["text"].read_share * len(
             texts.text
@@ -421,7 +421,8 @@ class _Judgements:
         unread = [judgement.unread for judgement in judgements if judgement.unread]
         if unread:
             why = (
-                f"{len(unread)} of {len(judgements)} random texts were not read: {unread[0].detail}"
+                f"{len(unread)} of {len(judgements)} randomly masked texts could not be read: "
+                f"{unread[0].detail}"
             )
             return None, (f"{NO_CONTROL}{why}",)
         null = [
@@ -509,9 +510,9 @@ class RandomPlacements:
     @property
     def why_none(self) -> str | None:
         if not self.observed:
-            return "the quoted spans hold no word"
+            return "the quoted spans contain no word"
         if len(self.observed) == len(self.units):
-            return "the quotes leave no word of the text for another placement"
+            return "the quotes cover every word of the text, so there is no other placement of them"
         if self.others:
             return None
         return (

@@ -33,9 +33,12 @@ from shared.text.language import ModelLanguages, Obstacle
 PROMPT = reader_prompt(Path(__file__).parent / "readers" / "htc-tgi.v1.toml", "{explanation}")
 MOST_GROUPS = 100  # of an answer
 TWO_CLASSES = '"hateful" | "non-hateful"'  # in the prompt, in place of a vocabulary's own classes
-READ = "a language model reads it as a group that is attacked"
-NAMED = "a language model reads it as named; a non-hateful decision requires no attack"
-UNATTACKED = "a language model reads it as named, not as attacked"
+READ = "according to the language model the group is attacked"
+NAMED = (
+    "according to the language model the group is named; a non-hateful decision does not "
+    "require an attack"
+)
+UNATTACKED = "according to the language model the group is named but not attacked"
 INVENTED = Obstacle(
     "quote-not-found", "the reader's quote does not occur in the explanation; it was dropped"
 )

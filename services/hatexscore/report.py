@@ -33,8 +33,8 @@ NO_WITNESS: frozenset[ReasonCode] = frozenset(
     }
 )
 
-NO_EXPLANATION = "there is no explanation: it is empty"  # a warning
-UNLISTED = "the policy lists none of the groups that `target_groups` names"  # a warning
+NO_EXPLANATION = "the explanation is empty"  # a warning
+UNLISTED = "the policy contains none of the groups in `target_groups`"  # a warning
 
 Side = Literal["hateful", "non-hateful"]
 Label = Annotated[str, Word]  # a side, or a further class of the caller's vocabulary
@@ -65,31 +65,33 @@ class HatexscoreComponents(Message):
     htc: float | None = Field(
         ge=0,
         le=1,
-        description="1: the explanation states a conclusion, which in `robust` must not be "
-        "the opposite of the decision sent",
+        description="1 if the explanation states a conclusion, which in `robust` must not "
+        "contradict the decision sent",
     )
     qf: float | None = Field(
         ge=0,
         le=1,
-        description="effect of masking the quotes: max(0, dp) if hateful, else 1 - max(0, "
-        "dp); `paper` and `reference`: |dp|; 0: no quote",
+        description="effect of masking the quotes, where dp is the drop of P(hateful): max(0, "
+        "dp) if hateful, else 1 - max(0, dp); variants `paper` and `reference`: |dp|; 0 "
+        "without a quote",
     )
     tgi: float | None = Field(
         ge=0,
         le=1,
-        description="1: the explanation names a protected group as the target. For a non-hateful "
-        "decision, a group that the text names; null if the text names none: `not_applicable`",
+        description="1 if the explanation names a protected group as the target; for a "
+        "non-hateful decision, a group that the text names. Null if the text names none: "
+        "`not_applicable`",
     )
-    cc: float | None = Field(ge=0, le=1, description="1: decision, QF and TGI cohere")
+    cc: float | None = Field(ge=0, le=1, description="1 if decision, QF and TGI are consistent")
 
 
 class HatexscoreReaderUse(Message):
     """The source of the explanation's conclusion (HTC) and groups (TGI)."""
 
     by: Reader = Field(
-        description="`reader`: fields, and the trained reader for prose; `llm`: a language model; "
-        "`rules`: the fields of a structured explanation; or the patterns of `paper` and "
-        "`reference`, and of results before version 2.1"
+        description="what read the explanation. `reader`: fields, and the trained reader for "
+        "prose; `llm`: a language model; `rules`: the fields of a structured explanation, or "
+        "the patterns of variants `paper` and `reference` and of results before version 2.1"
     )
     model: Annotated[str, Word] | None = Field(
         default=None, description="model of `reader` and `llm`"
@@ -114,8 +116,8 @@ class HatexscoreQuoteEvidence(Evidence):
     kind: Literal["quote"] = "quote"
     offsets_into: Literal["text"] = "text"
     match: Literal["exact", "inflected", "fuzzy"] = Field(
-        description="exact: equal after normalisation; inflected: a single word with another "
-        "ending than in the text; fuzzy: at most 15 % of the characters edited"
+        description="exact: equal after normalisation; inflected: a single word with a different "
+        "ending in the text; fuzzy: at most 15 % of the characters differ"
     )
     quoted_as: str = Field(description="the quote as the explanation writes it")
     value: float | None = Field(
@@ -135,13 +137,13 @@ class HatexscoreGroupEvidence(Evidence):
     )
     end: int | None = Field(ge=0, description="character offset, exclusive")
     group: Annotated[str, Word] = Field(description="name of the group in the list")
-    category: Annotated[str, Word] = Field(description="the list's category")
+    category: Annotated[str, Word] = Field(description="category of the group in the list")
     found_as: Annotated[str, Word] = Field(
         description="the kind of match between the mention and the list"
     )
     by: Reader = Field(
         default="rules",
-        description="the reader of the mention; `rules`: a field, or the list alone",
+        description="what read the mention; `rules`: a field, or only the list",
     )
     counts: bool = Field(description="whether the mention counts as identification of the target")
     reason: Annotated[str, Word] = Field(description="why the mention counts, or why it does not")
@@ -190,10 +192,10 @@ class HatexscoreOtherQuotation(Message):
     end: Offset
     text: str
     reason: QuotationReason = Field(
-        description="label: the name of a label; other_source: somebody else's words, a "
-        "paraphrase, or words that the text might have had; echo: the whole text, in addition to "
-        "quotations of parts; translation: not in the text, and in another script or language; "
-        "unattributed: not in the text, and not attributed to it"
+        description="label: the name of a label; other_source: words of someone else, a "
+        "paraphrase, or words that the text could have used; echo: the whole text, in "
+        "addition to quotations of parts; translation: not in the text, and in another script "
+        "or language; unattributed: not in the text, and not attributed to it"
     )
 
 
@@ -216,7 +218,7 @@ class HatexscoreConclusion(Message):
     start: Offset
     end: Offset
     text: str
-    by: Reader = Field(default="rules", description="the reader of the sentence; `rules`: a field")
+    by: Reader = Field(default="rules", description="what read the sentence; `rules`: a field")
     label: Label | None = Field(
         default=None, description="the stated side; null in results before version 2.0"
     )
@@ -237,15 +239,17 @@ class HatexscoreRandomSpans(CalibratedNull):
     `p_value` are signed drops for hateful decisions in `robust`, else absolute drops."""
 
     kind: Literal["spans"] = Field(
-        default="spans", description="passages of as many words as the quotes"
+        default="spans",
+        description="the random spans are passages with as many words as the quotes",
     )
     draws: int = Field(ge=1, description="different random placements, the quoted one excluded")
     p_value: PValue | None = Field(
         default=None,
-        description="one-sided: how often random spans do at least as well; lower is stronger. (1 "
-        "+ draws that reach the quotes) / (1 + draws), or by stage-wise ordering if the draws were "
-        "extended in steps. Based on the signed drop for hateful decisions in `robust`, else on "
-        "|dp|; not used in the verdict on a non-hateful decision",
+        description="one-sided p-value: how often random spans have at least the same effect; "
+        "lower is stronger evidence. (1 + draws that reach the quotes) / (1 + draws), or by "
+        "stage-wise ordering if the draws were extended in steps. Based on the signed drop "
+        "for hateful decisions in `robust`, else on |dp|; not used in the verdict on a "
+        "non-hateful decision",
     )
     rank: int | None = Field(
         default=None,
@@ -261,8 +265,8 @@ class HatexscoreRandomSpans(CalibratedNull):
     share_beaten: float = Field(
         ge=0,
         le=1,
-        description="share of draws that the quotes beat, in the quantity of `p_value`, ties "
-        "half; 0.5 is chance",
+        description="share of draws that the quotes beat, by the same quantity as `p_value`; "
+        "ties count half; 0.5 is chance",
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
@@ -279,14 +283,16 @@ class HatexscoreRandomSpans(CalibratedNull):
 class HatexscoreProbabilityReading(Message):
     """The method that obtained P(hateful) from a model without a classifier head."""
 
-    reading: Reading | None = Field(description="method of the first of the two")
+    reading: Reading | None = Field(description="method for the first of the two probabilities")
     mass: float | None = Field(
         ge=0,
         le=1,
-        description="probability of all labels together, the smaller of both; null: unknown",
+        description="probability of all labels together, the smaller of the two; null: unknown",
     )
     uncertainty: float = Field(
-        ge=0, le=1, description="uncertainty of P from reading it, the larger of both"
+        ge=0,
+        le=1,
+        description="uncertainty of P because of the way it was read, the larger of the two",
     )
 
 
@@ -321,7 +327,7 @@ class HatexscoreResult(ExplainableReport):
     )
     not_applicable: dict[Part, Annotated[str, Word]] = Field(
         default_factory=dict,
-        description="part that does not apply → reason; its weight goes to the other parts",
+        description="part that does not apply → reason; the other parts take over its weight",
     )
     evidence: tuple[
         Annotated[
@@ -370,12 +376,12 @@ class HatexscoreResult(ExplainableReport):
     probability_reading: HatexscoreProbabilityReading | None = Field(
         default=None,
         exclude_if=lambda reading: reading is None,
-        description="absent if a classifier's head gives P",
+        description="how P was read; absent if P is the output of a classifier",
     )
     decision: Label | None = Field(
         default=None,
-        description="the decision in force: as sent, else as stated; `hateful`, "
-        "`non-hateful`, or a further class of `labels`",
+        description="the decision that is scored: as sent, else as stated in the explanation; "
+        "`hateful`, `non-hateful`, or a further class of `labels`",
     )
     stated_decision: Label | None = Field(default=None, description="the explanation's conclusion")
     decision_match: bool | None = Field(
@@ -429,11 +435,11 @@ class HatexscoreLabelConflicts(Message):
     """Counts of explanations that state a decision other than the one sent."""
 
     compared: int = Field(ge=0, description="results with both a sent and a stated label")
-    conflicting: int = Field(ge=0, description="results in which they differ")
+    conflicting: int = Field(ge=0, description="results in which the two labels differ")
     no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
     conflicts: tuple[str, ...] = Field(
         max_length=MOST_NAMED,
-        description="the first results in which they differ, by custom_id, else by job",
+        description="the first results in which the two labels differ, by custom_id, else by job",
     )
 
 
@@ -464,13 +470,15 @@ class HatexscoreTestedTogether(Message):
     """One joint test of all hateful decisions that have a comparison with random spans. It detects
     effects for which single posts are too short."""
 
-    results: Count = Field(description="results with a control")
-    texts: Count = Field(description="clusters: results of one text count as one")
+    results: Count = Field(description="results with a comparison with random spans")
+    texts: Count = Field(description="number of texts; several results of one text count once")
     z: float = Field(
         description="sum of (share_beaten - 1/2), divided by its standard deviation for "
         "random spans; > 0: the quotes do more than random spans"
     )
-    p_value: PValue = Field(description="two-sided p-value of all quotes being random spans")
+    p_value: PValue = Field(
+        description="two-sided p-value for the hypothesis that all quotes are random spans"
+    )
     rate: Probability = Field(
         description="bound on the expected share of random spans among `found`"
     )
@@ -489,13 +497,15 @@ class HatexscoreDecisionMeans(Message):
 
     results: int = Field(ge=0)
     score: Interval
-    components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
+    components: dict[str, Interval] = Field(description="means of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(description="as in the whole report")
     qf_excess: Interval | None = Field(
-        default=None, description="mean of QF above that of random quotes; 0 is chance"
+        default=None, description="mean of QF minus the QF of random quotes; 0 is chance"
     )
     together: HatexscoreTestedTogether | None = Field(
-        default=None, description="null without a control, and for decisions other than hateful"
+        default=None,
+        description="null without a comparison with random spans, and for "
+        "decisions other than hateful",
     )
 
 
@@ -505,27 +515,27 @@ class HatexscoreModelAgreement(Message):
     agreement: Interval = Field(
         description="share of results where the model makes the same decision"
     )
-    by_decision: dict[Decision, Interval] = Field(description="the same share for each decision")
+    by_decision: dict[Decision, Interval] = Field(description="the same share, for each decision")
 
 
 class HatexscoreBatchReport(BatchReport):
     """The report on a batch. Means are over the results with a defined value."""
 
-    components: dict[str, Interval] = Field(description="mean of htc, qf, tgi and cc, each [0, 1]")
+    components: dict[str, Interval] = Field(description="means of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(
         description="mean share of random spans that the quotations beat; 0.5 is chance"
     )
     by_decision: dict[Decision, HatexscoreDecisionMeans] = Field(
         default_factory=dict,
-        description="the same for each decision; `unknown`: no decision was found",
+        description="the same mean, for each decision; `unknown`: no decision was found",
     )
     model_agreement: HatexscoreModelAgreement | None = Field(
         default=None, description="null if no model was asked about a decision"
     )
     evidence: Interval | None = Field(
         default=None,
-        description="share of hateful decisions whose quotes move P more than random spans do (p "
-        "<= 0.05), among those where such a p-value is possible; 0.05 is chance",
+        description="share of hateful decisions whose quotes change P more than random spans do "
+        "(p <= 0.05), among decisions where such a p-value is possible; 0.05 is chance",
     )
     labels: HatexscoreLabelConflicts
     quotes: HatexscoreQuoteCounts | None = Field(
@@ -534,8 +544,9 @@ class HatexscoreBatchReport(BatchReport):
     groups: dict[str, int] = Field(description="identified group → results")
     categories: dict[str, int] = Field(
         default_factory=dict,
-        description="category of the policy → results with an identified group of it: one name for "
-        "`women`, `girls` and `sex`; empty in reports of earlier versions",
+        description="category of the policy → results with an identified group of this category, "
+        "so that `women`, `girls` and `sex` have one name; empty in reports of earlier "
+        "versions",
     )
     languages: dict[str, int] = Field(description="language of the text → results")
 

@@ -43,8 +43,8 @@ from shared.text.sentences import sentences
 SHORTEST_RUN = 2  # tokens
 KEPT_BYTES, LISTED_BYTES = 2**23, 100  # of lists that are kept; a character of their terms
 LONGEST_TERM = 3  # words: "up to trigrams"
-WITH_QUOTE = "linked to a quote in the same sentence"
-NO_LINK = "no link to the hateful content"
+WITH_QUOTE = "the group is in the same sentence as a quote"
+NO_LINK = "the group is not linked to the hateful content"
 
 Range = tuple[int, int]  # first, last + 1
 

@@ -130,9 +130,10 @@ def mask_tokens(text: str, tokens: Sequence[str]) -> str:
         searched += len(masked)
         if searched > MOST_SEARCHED:
             raise TooCostly(
-                "variant reference searches the text once for each word that text and explanation "
-                f"share, and masks inside its own masks: more than {MOST_SEARCHED:,} characters. "
-                "Shorten the text, or leave out the variant",
+                "variant reference searches the text once for each word that text and "
+                "explanation share, and also inside its own masks. For this request that is "
+                f"more than {MOST_SEARCHED:,} characters. Shorten the text, or leave out the "
+                "variant",
                 pointers=("/text", "/explanation"),
             )
     return re.sub(r"\s{2,}", " ", masked).strip()
@@ -215,5 +216,5 @@ def _group_evidence(
         category="",
         found_as="prefix",
         counts=True,
-        reason="as released: a prefix of a listed term or category name",
+        reason="as in the released code: the word is a prefix of a listed term or category name",
     )

@@ -39,7 +39,7 @@ MOST_LISTED = 5  # quotations that a warning names
 
 NO_GROUP = (
     "the decision is {label}, and neither the text nor the explanation names a group of the "
-    "policy: there is none to identify"
+    "policy, so there is no group to identify"
 )
 
 
@@ -123,10 +123,12 @@ def _warnings(request: HatexscoreRequest, quoting: QuotedSpans) -> Iterator[str]
         )
     if count := len(quoting.hallucinated):
         subject = "1 quotation is" if count == 1 else f"{count} quotations are"
-        yield f"{subject} attributed to the text but not in it"
+        yield f"{subject} attributed to the text but not found in it"
     if quoting.negated:
         listed = ", ".join(f'"{words}"' for words in quoting.negated[:MOST_LISTED])
-        yield f"the text has a negation before the quoted words: {listed}"
+        yield (
+            f"the text has a negation before the quoted words, which the quote leaves out: {listed}"
+        )
     if quoting.unsearched:
         yield f"{quoting.unsearched} long quotations were searched word for word only"
 

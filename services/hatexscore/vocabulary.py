@@ -244,12 +244,12 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
         for index, word in enumerate(words):
             folded = fold(word)
             if not 1 <= len(folded) <= LONGEST_WORD or not any(map(str.isalnum, folded)):
-                return side, index, f"a word has 1 to {LONGEST_WORD} characters"
+                return side, index, f"a word must have 1 to {LONGEST_WORD} characters"
             # Explanations are read in lower case without other folding.
             if GAP in folded or _BLANKS.split(lowered(word).strip()) != folded.split(" "):
-                return side, index, f"{word!r} would not be found where it is written so"
+                return side, index, f"{word!r} would not be found in this spelling"
             if sides.setdefault(folded, side) != side:
-                return side, index, f"{word!r} is in two classes"
+                return side, index, f"{word!r} is in two classes; keep it in one"
     return None
 
 

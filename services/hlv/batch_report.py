@@ -36,7 +36,7 @@ from shared.statistics.intervals import UNBOUNDED, Bounds, OfSums
 Rows = Sequence[Scored[HlvRequest, HlvResult]]
 Statistics = BatchStatistics[BatchReportRequest]
 
-MIXED = "some scores are gains and some are agreements: they have no common mean"
+MIXED = "some scores are gains and others are agreements, so they have no common mean"
 EQUAL = 1e-12  # gains that differ less are equal up to rounding
 GAINS = (-2.0, 2.0)  # range of the difference of two correlations
 ODD_BINS = 21  # odd, so that no change is in the middle of a bin

@@ -25,8 +25,8 @@ RESAMPLES = 1_000
 NEAR_CHANCE = 0.05  # in units of the metric; for errors a share of the scale
 JEFFREYS = 0.5
 MOST_VOTES = 10**8  # more votes have hardly any noise, and exceed the hypergeometric draws
-ONE = "one annotator has no other to agree with"
-NO_COUNTS = "the votes are not counts: the number of people is unknown"
+ONE = "there is only one annotator, so agreement between annotators is undefined"
+NO_COUNTS = "the votes are not counts, so the number of people is unknown"
 
 Agreement = Callable[[Floats, Floats], Floats]  # (R, n) and (R, n) or (n,) → (R,)
 

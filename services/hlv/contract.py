@@ -49,14 +49,14 @@ class HlvJudge(Message):
         min_length=1,
         max_length=3,
         description="`rank`: the judge lists the options from best to worst. `logits`: the "
-        "probability of each option's letter as the first token. `score`: the judge rates each "
-        "option from 1 to 5. The first method is the headline",
+        "probability of each option's letter as the first token. `score`: the judge rates "
+        "each option from 1 to 5. The score uses the first method",
     )
     runs: int = Field(
         default=3,
         ge=1,
         le=MOST_RUNS,
-        description="answers to `rank` and `score` that are averaged",
+        description="number of answers to average for `rank` and `score`",
     )
     order: Literal["fixed", "rotated"] = Field(
         default="fixed",
@@ -107,8 +107,8 @@ class HlvHuman(Message):
     votes: Annotated[
         Annotated[tuple[Counts, ...], SOME] | Counts | None,
         Field(
-            description="option → count; a missing option counts 0. Each source is normalised "
-            "before the mean is taken",
+            description="option → number of votes; a missing option has 0. Each source is "
+            "normalised before sources are averaged",
         ),
     ] = None
     ratings: Annotated[
@@ -157,7 +157,7 @@ class HlvAnswers(Message):
     rankings: tuple[Places, ...] = Field(
         default=(),
         max_length=MOST_RUNS,
-        description="positions, 1 = best; missing options tie for last",
+        description="option → position, 1 = best; missing options tie for last",
     )
     distributions: tuple[Counts, ...] = Field(
         default=(), max_length=MOST_RUNS, description="probabilities, or weights of any sum > 0"
@@ -187,8 +187,12 @@ class HlvAnswers(Message):
 class HlvPredictions(Message):
     """Answers of a judge that you ran yourself."""
 
-    explained: HlvAnswers | None = Field(default=None, description="answers with the explanations")
-    baseline: HlvAnswers | None = Field(default=None, description="answers without them")
+    explained: HlvAnswers | None = Field(
+        default=None, description="the judge's answers when it saw the explanations"
+    )
+    baseline: HlvAnswers | None = Field(
+        default=None, description="the judge's answers without the explanations"
+    )
 
     @model_validator(mode="after")
     def _check_predictions(self) -> Self:
@@ -209,7 +213,9 @@ class HlvRequest(LanguageRequest):
     )
     options: Annotated[Options, Input]
     explanations: Annotated[tuple[Explanation, ...], Input] = Field(
-        default=(), max_length=200, description="shown to the judge; the baseline never sees them"
+        default=(),
+        max_length=200,
+        description="explanations shown to the judge; the baseline never sees them",
     )
     rationale: Annotated[Passage | None, Input] = Field(
         default=None, description="an explanation as one text, such as a chain of thought"
@@ -238,8 +244,8 @@ class HlvRequest(LanguageRequest):
         default=None,
         ge=0,
         le=0.01,
-        description="both distributions of KL are clipped to it; 0: not clipped, as printed; "
-        "absent: 1e-10, or 0 for variant `paper`",
+        description="smaller probabilities of both distributions are raised to this value for "
+        "KL; 0: unchanged, as printed in the paper. Absent: 1e-10, or 0 for variant `paper`",
     )
     log_base: Literal["e", "2"] = Field(
         default="e", description="base of the logarithm in the Jensen-Shannon distance"

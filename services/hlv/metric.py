@@ -198,16 +198,16 @@ def _baselines(request: HlvRequest, gold: HumanGold) -> HlvBaselines:
 
 def _gold_warnings(request: HlvRequest, gold: HumanGold) -> Iterator[str]:
     if gold.ranks.min() == gold.ranks.max():
-        yield "humans rank no option above another: rank correlations are undefined"
+        yield "rank correlations are undefined, because humans rank all options equally"
     if gold.kind == "distribution" and gold.values is not None and epsilon(request) > 0:
         unchosen = [key for key, value in by_key(request, gold.values).items() if value == 0]
         if unchosen:
-            yield f"nobody chose {', '.join(unchosen)}: D(model ‖ gold) depends on epsilon"
+            yield f"nobody chose {', '.join(unchosen)}, so D(model ‖ gold) depends on epsilon"
 
 
 def _warnings(gold: HumanGold, components: HlvComponents, *, gains: bool) -> Iterator[str]:
     if not gains:
-        yield "no gain: it needs answers both with explanations and without"
+        yield "there is no gain, because it needs answers both with and without explanations"
     for result in components.methods:
         for condition in ("explained", "baseline"):
             measured: HlvMeasured | None = getattr(result, condition)
@@ -218,19 +218,25 @@ def _warnings(gold: HumanGold, components: HlvComponents, *, gains: bool) -> Ite
 
 def _validity_warnings(gold: HumanGold, measured: HlvMeasured) -> Iterator[str]:
     if measured.runs == 0:
-        yield "an option has no readable answer in any run: undefined"
+        yield "undefined, because for one option no answer could be read in any run"
         return
     if measured.invalid_runs:
         yield f"{measured.invalid_runs} of {measured.runs} answers could not be read"
     if measured.tau_b is None and gold.ranks.min() < gold.ranks.max():
-        yield "all options are tied: rank correlations are undefined"
+        yield "rank correlations are undefined, because the judge ranks all options equally"
     if measured.label_mass is not None and measured.label_mass < LOW_MASS:
         yield f"the letters have only {measured.label_mass:.3f} of the first token's probability"
     divergences = measured.distribution
     if divergences is not None and divergences.kl_model_gold is None:
-        yield "D(model ‖ gold) is infinite: humans never chose an option that the judge gives mass"
+        yield (
+            "D(model ‖ gold) is infinite, because the judge gives probability to an option "
+            "that no human chose"
+        )
     if divergences is not None and divergences.kl_gold_model is None:
-        yield "D(gold ‖ model) is infinite: the judge gives no mass to an option humans chose"
+        yield (
+            "D(gold ‖ model) is infinite, because the judge gives no probability to an option "
+            "that humans chose"
+        )
 
 
 SERVICE = Hlv()

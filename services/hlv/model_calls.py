@@ -305,15 +305,15 @@ MODEL_POINTERS = ("/template", "/template/verbalizers")  # pointers in the model
 PAIR = frozenset({"premise", "hypothesis"})
 SPELLINGS = ("{}", " {}")  # of an option's letter
 EXPLAINED = {
-    "classifier": "a classifier was not trained to read explanations (true ones mislead it): name "
-    "a language model as the judge",
-    "causal": "the prompt shows a premise and a hypothesis, and no explanations: use {text}",
+    "classifier": "a classifier was not trained to read explanations, and even true ones mislead "
+    "it; choose a language model as the judge",
+    "causal": "the prompt shows a premise and a hypothesis but no explanations; use {text} in it",
 }
 NO_PAIR = {
-    "classifier": "a classifier judges a premise and a hypothesis; for other questions name a "
-    "language model",
-    "causal": "the prompt shows {premise} and {hypothesis}, which the question does not have: use "
-    "{text}",
+    "classifier": "a classifier judges a premise and a hypothesis; choose a language model for "
+    "other questions",
+    "causal": "the prompt shows {premise} and {hypothesis}, which the question does not have; "
+    "use {text} in it",
 }
 
 

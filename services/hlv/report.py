@@ -44,18 +44,22 @@ class HlvErrors(Message):
 
     rmse: Distance
     mae: Distance
-    r2: float | None = Field(le=1, description="over this item's options; null: gold is constant")
+    r2: float | None = Field(
+        le=1, description="R² over this item's options; null if all gold values are equal"
+    )
 
 
 class HlvMeasured(Message):
     """One judge's answers compared with the humans'."""
 
-    ranks: dict[Key, float] = Field(description="mean over runs, ranked again")
+    ranks: dict[Key, float] = Field(description="ranks of the mean rank over all runs")
     values: dict[Key, float] | None = Field(description="mean distribution, or mean scores")
-    tau_b: Correlation | None = Field(description="Kendall, corrected for ties")
-    tau_a: Correlation | None = Field(description="Kendall as printed (Eq. 13): ties count 0")
+    tau_b: Correlation | None = Field(description="Kendall's tau, corrected for ties")
+    tau_a: Correlation | None = Field(description="Kendall's tau as printed (Eq. 13); ties count 0")
     spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
-    spearman_without_ties: AsPrinted | None = Field(description="as printed (Eq. 14)")
+    spearman_without_ties: AsPrinted | None = Field(
+        description="Spearman's rho as printed (Eq. 14)"
+    )
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
     runs: int = Field(ge=0, description="number of answers averaged")
@@ -66,8 +70,8 @@ class HlvMeasured(Message):
     normalised: dict[Annotated[str, Word], float | None] = Field(
         default_factory=dict,
         description="metric → (value - chance) / (ceiling - chance): 0 = the uniform judge, 1 = "
-        "the agreement of people with themselves. Null where that is hardly better than chance; "
-        "empty without a ceiling",
+        "the agreement of people with themselves. Null where people hardly agree better than "
+        "chance; empty without a ceiling",
     )
 
 
@@ -75,11 +79,13 @@ class HlvCeilingOf(Message):
     """The human ceiling of one metric: how well people agree with each other, in its unit."""
 
     high: float = Field(
-        description="mean for a judge that is the distribution which the annotators were drawn from"
+        description="mean value of an ideal judge, which answers with the distribution that the "
+        "annotators were drawn from"
     )
     low: float | None = Field(
-        description="mean for one half of the annotators against the other; correlations are "
-        "stepped up to all (Spearman-Brown). Null where no source has two votes"
+        description="mean value when one half of the annotators is compared with the other; "
+        "correlations are adjusted to the full number (Spearman-Brown). Null where no source "
+        "has two votes"
     )
     chance: float = Field(description="value of the uniform judge; 0 for correlations")
     least_room: float = Field(
@@ -92,7 +98,7 @@ class HlvCeiling(Message):
     """The agreement of people with one another, the most that a judge can reach."""
 
     annotators: int = Field(ge=2, description="number of votes, ratings or rankings")
-    resamples: int = Field(ge=1, description="draws behind each number")
+    resamples: int = Field(ge=1, description="number of draws that each value is based on")
     metrics: dict[Annotated[str, Word], HlvCeilingOf]
 
 
@@ -116,9 +122,13 @@ class HlvMethodResult(Message):
     """Results of one method."""
 
     method: Method
-    explained: HlvMeasured | None = Field(description="with explanations; null if none were given")
+    explained: HlvMeasured | None = Field(
+        description="the judge with explanations; null if none were given"
+    )
     baseline: HlvMeasured | None = Field(description="the same judge without explanations")
-    gain: HlvGain | None = Field(description="null if one of the two is missing")
+    gain: HlvGain | None = Field(
+        description="change through the explanations; null if one of the two is missing"
+    )
 
 
 class HlvComponents(Message):
@@ -127,15 +137,15 @@ class HlvComponents(Message):
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
     spearman: AsPrinted | None
     kendall_baseline: Correlation | None = Field(
-        description="Kendall of the judge without explanations"
+        description="Kendall's tau of the judge without explanations"
     )
     spearman_baseline: AsPrinted | None
     kendall_gain: Change | None
     spearman_gain: float | None
     kendall_normalised: float | None = Field(
         default=None,
-        description="Kendall of the first method between chance, 0, and the people's agreement, 1; "
-        "null without a ceiling",
+        description="Kendall's tau of the first method on a scale from 0 (chance) to 1 "
+        "(agreement between people); null without a ceiling",
     )
     methods: tuple[HlvMethodResult, ...]
 
@@ -146,7 +156,7 @@ class HlvBaselines(Message):
     uniform: HlvMeasured = Field(
         description="equal probability for every option; its rank correlation is undefined"
     )
-    majority: HlvMeasured = Field(description="an oracle that knows the humans' first choice only")
+    majority: HlvMeasured = Field(description="a judge that knows only the humans' first choice")
 
 
 class HlvResult(Report):
@@ -161,7 +171,8 @@ class HlvResult(Report):
     evidence: tuple[Evidence, ...] = ()
     gold: HlvGold
     ceiling: HlvCeiling | None = Field(
-        default=None, description="null with its reason in `warnings`; null in results before 1.1"
+        default=None,
+        description="null if undefined (the reason is in `warnings`), and in results before 1.1",
     )
     control: HlvBaselines
 
@@ -180,9 +191,9 @@ class HlvEstimate(Message):
     """A mean over items."""
 
     mean: Interval = Field(
-        description="over the items where it is defined; pooled metrics over all pairs"
+        description="mean over the items where it is defined; pooled metrics are over all pairs"
     )
-    undefined: int = Field(ge=0, description="number of items where it is undefined")
+    undefined: int = Field(ge=0, description="number of items where the value is undefined")
     undefined_as_zero: float | None = Field(
         default=None, description="mean with undefined items as 0; correlations only"
     )
@@ -191,7 +202,7 @@ class HlvEstimate(Message):
 class HlvTable(Message):
     """Means for one method and condition. A positive `gain` means closer to humans."""
 
-    method: Method | None = Field(description="null for judges that read nothing")
+    method: Method | None = Field(description="null for judges that do not see the question")
     judged: Judged
     items: int = Field(ge=0)
     invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
@@ -203,17 +214,20 @@ class HlvTable(Message):
     )
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
-        description="metric → sum of (value - chance) / sum of (ceiling - chance) over all items: "
-        "0 = the uniform judge, 1 = the agreement of people with themselves. Null where that is "
-        "hardly better than chance",
+        description="metric → sum of (value - chance) / sum of (ceiling - chance) over all "
+        "items: 0 = the uniform judge, 1 = the agreement of people with themselves. Null "
+        "where people hardly agree better than chance",
     )
 
 
 class HlvCeilings(Message):
     """People's agreement with each other by one metric, over items with known annotators."""
 
-    high: Interval = Field(description="a judge that is the distribution people were drawn from")
-    low: Interval = Field(description="one half of the people against the other")
+    high: Interval = Field(
+        description="an ideal judge, which answers with the distribution that "
+        "people were drawn from"
+    )
+    low: Interval = Field(description="one half of the people, compared with the other half")
     chance: Interval = Field(description="the uniform judge")
 
 
@@ -226,7 +240,7 @@ class HlvPaired(Message):
     baseline: Interval = Field(description="the same for the judge without explanations")
     gain: Interval = Field(description="explained - baseline, item by item, [-2, 2]")
     closer: Count = Field(description="items where explanations bring the judge closer to people")
-    equal: Count = Field(description="items where they change nothing")
+    equal: Count = Field(description="items where explanations change nothing")
     farther: Count
     gains: ValueHistogram = Field(description="21 bins; no change falls into the middle bin")
 
@@ -236,8 +250,8 @@ class HlvBatchReport(BatchReport):
     majority."""
 
     score_of: Literal["gain", "agreement", "mixed"] | None = Field(
-        description="meaning of the mean score; `mixed`: results of both kinds, so no mean; null: "
-        "no results"
+        description="meaning of the mean score; `mixed`: the results are of both kinds, so there "
+        "is no mean; null: there are no results"
     )
     ceilings: dict[str, HlvCeilings] = Field(
         default_factory=dict, description="metric → agreement of people with themselves"
@@ -247,5 +261,6 @@ class HlvBatchReport(BatchReport):
         default=(), description="methods with and without explanations; empty in earlier reports"
     )
     gold_tied: Interval | None = Field(
-        default=None, description="`tied` for the people's ranking; null in earlier reports"
+        default=None,
+        description="`tied`, computed for the people's ranking; null in earlier reports",
     )

@@ -299,7 +299,7 @@ MOST_LISTED = 1_000
 MEASURES = ("iou", "f1", "auprc")
 MOST_LINES = 40
 TITLE = "Win rate against random rationales"
-LEGEND = "blue: faithful, orange: worse than chance, grey: neither"
+LEGEND = "blue: faithful; orange: worse than chance; grey: neither"
 COLOURS = {
     "faithful": BLUE,
     "anti-faithful": ORANGE,
@@ -349,18 +349,19 @@ def _warnings(
 ) -> list[str]:
     warnings = []
     if not results:
-        warnings.append("there is no result to report on")
+        warnings.append("there are no results to report on")
     undefined = sum(result.undefined for result in results)
     if undefined:
-        warnings.append(f"{undefined} tests without a win rate are left out of the means")
+        warnings.append(f"{undefined} tests have no win rate, and the means leave them out")
     if any(result.omnibus_z is None and result.win_rate.of for result in results):
         warnings.append(
-            "no omnibus z where the scores decided the number of draws, or where draws can repeat "
-            "(variants paper and reference): the null has another variance there"
+            "omnibus z is not computed where the scores decided the number of draws, or where "
+            "draws can repeat (variants paper and reference), because its chance distribution "
+            "has another variance there"
         )
     warnings += sorted({_correction_warning(result, request) for result in results} - {""})
     if any(len({entry.job for entry in tested}) < len(tested) for tested in table.values()):
-        warnings.append("a job has two tests of one configuration")
+        warnings.append("a job has two tests of the same configuration")
     return warnings
 
 

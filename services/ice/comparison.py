@@ -206,8 +206,8 @@ def undefined_interactions(experiment: Experiment) -> Iterator[str]:
     for operator in request.options.operators if "necessity" in request.options.aspects else ():
         if experiment.empty(operator) is None:
             yield (
-                f"{operator}: the interaction is null, since the model cannot read an empty "
-                "text: the readings `redundant` and `partner` are not available"
+                f"{operator}: the interaction is null, because the model cannot read an empty "
+                "text; thus the readings `redundant` and `partner` are not possible"
             )
 
 

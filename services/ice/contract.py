@@ -74,7 +74,7 @@ class IceNamedExplanation(Message):
 
     name: Annotated[str, Word] = Field(
         pattern=r"^[\w.:+ -]{1,64}$",
-        description="its name in the report; kept even if texts are not stored",
+        description="name of the explanation in the report; stored even if texts are not stored",
     )
     attributions: Values | None = None
     rationale: Spans | None = None
@@ -102,7 +102,7 @@ class IceOptions(Message):
     """Settings of the test: how tokens are ranked, removed and compared with random sets."""
 
     template: Annotated[Template | None, Parameter] = Field(
-        default=None, description="prompt template, for causal models only"
+        default=None, description="prompt template; only for causal models"
     )
     prompt: Annotated[PromptKeys | None, Parameter] = Field(
         default=None,
@@ -111,96 +111,102 @@ class IceOptions(Message):
         " with `template`",
     )
     rank_by: Literal["value", "magnitude"] = Field(
-        default="value", description="whether to rank tokens by their signed value or by its size"
+        default="value",
+        description="whether to rank tokens by their signed value or by its absolute value",
     )
     k: Budget | Annotated[tuple[Budget, ...], Field(min_length=1, max_length=10)] = Field(
         default=0.2, description="size of a rationale, as a share of the eligible tokens"
     )
     rows: RowKind | None = Field(
         default=None,
-        description="units of rationales and operators: the model's tokens, or words of the text, "
-        "which every model can read; absent: tokens if the model shows them, else words",
+        description="units of rationales and operators: the model's tokens, or words of the "
+        "text, which work with every model. Absent: tokens if the model shows them, else words",
     )
     operators: tuple[Operator, ...] = Field(
         default=("delete",),
         min_length=1,
         max_length=5,
-        description="how other tokens or words are removed; `mask_unk` and `mask_pad` are for"
-        " tokens only",
+        description="how the other tokens or words are removed; `mask_unk` and `mask_pad` are "
+        "for tokens only",
     )
     null: NullKind | None = Field(
         default=None,
-        description="the structure that random rationales share with spans; absent: `words` "
-        "for single scattered words, else `spans`. Explanations with values are "
-        "compared with random tokens",
+        description="which structure random rationales share with an explanation made of spans. "
+        "Absent: `words` for single scattered words, else `spans`. An explanation with values "
+        "is compared with random tokens",
     )
     strata: StratumKind | None = Field(
         default=None,
-        description="draw random tokens as rare as the explanation's (quintiles of the text, "
-        "by a list of English words), or of the same part of speech (English); "
-        "for nulls `tokens` and `words`",
+        description="draw random tokens that are as rare as the explanation's (by quintiles of "
+        "the text, from a list of English word frequencies), or that have the same part of "
+        "speech (English). For the nulls `tokens` and `words`",
     )
     match_tokens: bool = Field(
         default=False,
-        description="draw random spans with about as many tokens (within a factor of 1.25), "
-        "not only as many words; ignored with a warning if fewer than 19 exist. "
-        "For rows of tokens only",
+        description="draw random spans with the same number of words and about as many tokens "
+        "(within a factor of 1.25). Ignored with a warning if fewer than 19 exist. For rows "
+        "of tokens only",
     )
     aspects: tuple[Aspect, ...] = Field(
         default=ROBUST["aspects"],
         min_length=1,
         max_length=2,
-        description="the tests of the rationale; `sufficiency`: does it alone keep the "
-        "decision? `necessity`: does its removal change the decision? Both "
-        "together allow a causal reading. Absent: both, or `sufficiency` for "
-        "variants `paper` and `reference`. The score is based on `sufficiency`",
+        description="the tests of the rationale. `sufficiency`: does it alone keep the decision? "
+        "`necessity`: does its removal change the decision? Both together allow a causal "
+        "reading. Absent: both, or `sufficiency` for variants `paper` and `reference`. The "
+        "score is based on `sufficiency`",
     )
     draws: int | None = Field(
         default=None,
         ge=1,
         le=10_000,
-        description="number of random rationales, or all other placements if fewer exist; "
-        "absent: 199, or 50 for variants `paper` and `reference`",
+        description="number of random rationales; if there are fewer other placements, all of "
+        "these are used; absent: 199, or 50 for variants `paper` and `reference`",
     )
     alternative: Literal["two-sided", "greater"] = Field(
         default=ROBUST["alternative"],
         description="`greater`: test whether the explanation is better than random ones; "
-        "`two-sided`: also test whether it is worse, which for a passage takes "
-        "about 40 words of text instead of about 20. Absent: `greater`, or "
-        "`two-sided` for variants `paper` and `reference`",
+        "`two-sided`: also test whether it is worse. For a passage, `two-sided` needs a text "
+        "of about 40 words instead of about 20. Absent: `greater`, or `two-sided` for "
+        "variants `paper` and `reference`",
     )
     infills: int = Field(
-        default=4, ge=1, le=32, description="number of fillings of a mask, averaged"
+        default=4,
+        ge=1,
+        le=32,
+        description="number of random fillings of each mask, over which results are averaged",
     )
     infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
         default=(),
         max_length=1_000,
-        description="texts whose tokens fill masks; your own text is left out",
+        description="texts whose tokens fill masks; the text that is tested is left out",
     )
     infill_excluded: Annotated[tuple[Label100, ...], Parameter] = Field(
         default=(),
         max_length=200,
-        description="words never filled in, in addition to the label words",
+        description="words that are never filled in, in addition to the words of the labels",
     )
     eligible: Literal["text", "all"] | None = Field(
         default=None,
-        description="tokens that a rationale may contain: those of the text, or also those of"
-        " the template; absent: `text`, or `all` for variant `reference`",
+        description="tokens that a rationale may contain: the tokens of the text, or also those "
+        "of the template; absent: `text`, or `all` for variant `reference`",
     )
-    alpha: float = Field(default=0.05, gt=0, lt=0.5, description="level of the verdicts")
+    alpha: float = Field(
+        default=0.05, gt=0, lt=0.5, description="significance level of the verdicts"
+    )
     nsr_epsilon: float = Field(
         default=0.05, gt=0, le=1, description="NSR is null if |s(x) - s(empty)| is below this value"
     )
     fluency_model: ModelName | None = Field(
         default=None,
-        description="language model that measures how much less fluent the perturbed texts "
-        "are than the text (`distance.perplexity_ratio`); it reads about 50 more "
-        "texts. Absent: not measured",
+        description="language model that measures how much less fluent the perturbed texts are "
+        "than the original (`distance.perplexity_ratio`), for which it reads about 50 texts. "
+        "Absent: not measured",
     )
     token_values: bool = Field(
         default=False,
-        description="whether the report lists each token with its value by every explanation,"
-        " for example for a heat map",
+        description="whether the report lists each token with its value in every explanation, "
+        "for example to draw a heat map",
     )
 
     @field_validator("k", "operators", "aspects")
@@ -238,10 +244,13 @@ class IceRequest(LanguageRequest):
     """A text, and one or more explanations that refer to positions in the text."""
 
     text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="what the model judged"
+        min_length=1, max_length=MAX_TEXT, description="the text that the model judged"
     )
     text_pair: Annotated[str | None, Input] = Field(
-        default=None, min_length=1, max_length=MAX_TEXT, description="second text, for encoders"
+        default=None,
+        min_length=1,
+        max_length=MAX_TEXT,
+        description="the second text of a pair; only for encoders",
     )
     decision: Annotated[str | None, Parameter] = Field(
         default=None,
@@ -254,13 +263,14 @@ class IceRequest(LanguageRequest):
         default=None, description="explanations that the service computes: one, or a list"
     )
     attributions: Annotated[Values | None, Input] = Field(
-        default=None, description="values that you computed; a token without one has 0"
+        default=None,
+        description="values of tokens that you computed; a token without a value has 0",
     )
     rationale: Annotated[Spans | None, Input] = Field(
         default=None,
-        description="spans without values (quoted, highlighted), or quotations of the text as "
-        "strings; their size is fixed. A passage can be tested exactly in a text of about 20 words "
-        "or more, 40 where `alternative` is `two-sided`",
+        description="spans without values (quoted or highlighted), or quotations of the text as "
+        "strings; `k` does not change their size. A passage can be tested exactly in a text "
+        "of about 20 words or more, 40 where `alternative` is `two-sided`",
     )
     explanations: Annotated[tuple[IceNamedExplanation, ...], Input] = Field(
         default=(), max_length=8, description="more explanations of your own, by name"
@@ -270,7 +280,7 @@ class IceRequest(LanguageRequest):
         description="spans that people marked, or quotations: for plausibility, in addition to "
         "faithfulness",
     )
-    options: IceOptions = Field(default_factory=IceOptions, description="how the test is done")
+    options: IceOptions = Field(default_factory=IceOptions, description="settings of the test")
 
     @model_validator(mode="after")
     def _set_defaults(self) -> Self:

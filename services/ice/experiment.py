@@ -162,7 +162,9 @@ class Experiment:
         rankings, in order. The sets may repeat, and may equal the tested one."""
         choice, subsets = trial.null.choice, self._ranked.setdefault(trial.null.key, [])
         if choice is None:
-            raise ValueError("this null distribution draws no random tokens, so it has no rankings")
+            raise ValueError(
+                "this null distribution has no random rankings, because it draws no random tokens"
+            )
         subsets += [choice(self._rankings[index]) for index in range(len(subsets), count)]
         return self.scores_of(operator, subsets[:count], aspect)
 

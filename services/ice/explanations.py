@@ -185,7 +185,7 @@ def eligible_tokens(request: IceRequest, tokens: Tokens) -> Positions:
     parts = {*TEXTS, "template"} if rule == "all" else set(TEXTS)
     positions = tuple(p for p, part in enumerate(tokens.parts) if part in parts)
     if not any(tokens.parts[p] in TEXTS for p in positions):
-        raise DegenerateInput("the model reads no token of the text", pointer="/text")
+        raise DegenerateInput("the model can read no token of the text", pointer="/text")
     return positions
 
 
@@ -237,7 +237,7 @@ def marked_tokens(tokenized: TokenizedInput, spans: Spans, pointer: str) -> Subs
     are none."""
     positions = span_tokens(tokenized, spans)
     if not positions:
-        detail = f"the spans hold no {tokenized.unit} that the model reads"
+        detail = f"the spans contain no {tokenized.unit} that the model reads"
         raise DegenerateInput(detail, pointer=pointer)
     return positions
 

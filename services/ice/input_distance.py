@@ -53,9 +53,9 @@ class Fluency:
             yield f"perplexity_ratio is null: {self.doubt}"
         if self.random is not None and self.random > STRANGE:
             yield (
-                f"perplexity_ratio: what random rationales leave of the text is {self.random:.1f} "
-                f"times as surprising to {name} as the text itself: the judge's answers to such "
-                "inputs may mean little"
+                f"perplexity_ratio: the text that random rationales leave is {self.random:.1f} "
+                f"times as surprising to {name} as the whole text, so the judge's answers to "
+                "such inputs may mean little"
             )
         if (
             self.random
@@ -64,8 +64,8 @@ class Fluency:
         ):
             yield (
                 f"perplexity_ratio: the rationale's input ({self.rationale:.1f}) and those of "
-                f"random ones ({self.random:.1f}) differ by more than a factor of {UNLIKE:g} under "
-                f"{name}: the win rate may measure fluency"
+                f"random ones ({self.random:.1f}) differ by more than a factor of {UNLIKE:g} "
+                f"under {name}, so the win rate may measure fluency"
             )
 
 
@@ -107,7 +107,7 @@ def _measure(experiment: Experiment, writer: Writer) -> Fluency:
     losses = token_loss(writer, [whole, *texts])
     text_loss = _mean_loss(losses[:1])
     if text_loss is None:
-        return Fluency(writer.use, doubt=f"{writer.use.name} gives the text no probability")
+        return Fluency(writer.use, doubt=f"{writer.use.name} returns no probability of the text")
     random, rationale = _mean_loss(losses[2:]), _mean_loss(losses[1:2])
     return Fluency(
         writer.use,
@@ -209,9 +209,9 @@ def distance_of(
 def length_warnings(distance: IceDistance | None) -> Iterator[str]:
     if distance and distance.length_share is not None and distance.length_share > ODD:
         yield (
-            f"{distance.length_share:.0%} of the inputs that the model was asked about are shorter "
-            "or longer than 98 % of the texts that it was trained on: its answers to them may "
-            "mean little"
+            f"{distance.length_share:.0%} of the inputs to the model are outside the range of "
+            "lengths that covers 98 % of its training texts, so its answers to them may mean "
+            "little"
         )
 
 

@@ -259,8 +259,8 @@ def _split_words(experiment: Experiment) -> Iterator[str]:
     for trial in experiment.trials:
         if trial.null.split:
             yield (
-                f"{trial.explanation.name}: its spans begin or end inside a word, so that random "
-                "ones are made of tokens, not of words"
+                f"{trial.explanation.name}: its spans begin or end inside a word, so random spans "
+                "are made of tokens instead of words"
             )
 
 
@@ -268,13 +268,19 @@ def _span_warnings(experiment: Experiment) -> Iterator[str]:
     human = experiment.tokenized.request.human
     if human and not span_tokens(experiment.tokenized, human):
         unit = experiment.tokenized.unit
-        yield f"plausibility is undefined: the human spans hold no {unit} that the model reads"
+        yield (
+            f"plausibility is undefined, because the human spans contain no {unit} that the "
+            "model reads"
+        )
 
 
 def _of_variant(experiment: Experiment) -> Iterator[str]:
     tokenized = experiment.tokenized
     if tokenized.variant.gold_label and tokenized.request.decision is None:
-        yield "variant paper scores the gold label; without `decision` it is the predicted one"
+        yield (
+            "variant paper scores the gold label; `decision` is missing, so the predicted "
+            "label is used"
+        )
     least, dead_zone = tokenized.variant.least_confidence, tokenized.variant.dead_zone
     confidence = float(max(tokenized.probabilities))
     if least is not None and confidence < least:
@@ -302,35 +308,38 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
             yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
         if null.fixed:
             yield (
-                f"{name}, k {trial.k}: it has all tokens of some strata, so every random rationale "
-                f"has them too: {', '.join(null.fixed)}"
+                f"{name}, k {trial.k}: it has all tokens of some strata, so every random "
+                f"rationale contains them as well: {', '.join(null.fixed)}"
             )
         spans = null.kind in ("spans", "spans_gaps")
         if request.options.match_tokens and spans and not null.matched:
             yield (
                 f"{name}: random spans may have any number of tokens, because fewer than 19 have "
-                "about as many as its own"
+                "about as many tokens as the rationale"
             )
 
 
 def _undefined_numbers(experiment: Experiment, test: IceTest) -> Iterator[str]:
     name = test.title
     if test.win_rate is None and test.tokens == len(experiment.tokenized.eligible):
-        yield f"{name}: the rationale is the whole text, so there is no random one to compare with"
+        yield (
+            f"{name}: the rationale is the whole text, so no random rationale exists to compare "
+            "with"
+        )
     elif test.win_rate is None and not test.null.placements and test.null.exact:
-        yield f"{name}: no other rationale of its kind has a place in this text"
+        yield f"{name}: this text has no other rationale of the same kind"
     elif test.win_rate is None and test.aspect == "necessity":
-        yield f"{name}: the model cannot read the rest of the text"
+        yield f"{name}: the model cannot read the text without the rationale"
     elif test.win_rate is None:
         yield (
-            f"{name}: nothing is compared, because the normalised score (NSR) is "
-            "undefined: the whole text and an empty text have the same probability, or "
-            "the model cannot read an empty text"
+            f"{name}: nothing is compared with chance, because the normalised score (NSR) is "
+            "undefined: the whole text and an empty text have the same probability, or the "
+            "model cannot read an empty text"
         )
     elif test.effect is None:
         yield (
-            f"{name}: the effect is null: random rationales all score the same, or there is only "
-            "one"
+            f"{name}: the effect is null, because all random rationales have the same score, or "
+            "there is only one"
         )
     has_nsr = test.operator != "mean" and test.aspect == "sufficiency"
     if has_nsr and test.nsr is None and test.win_rate is not None:
@@ -346,10 +355,11 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
         if test.verdict == "undecidable":
             draws = f"{test.null.draws} random rationales"
             if test.null.exact:
-                draws = f"only {test.null.draws} other rationales of its kind in this text"
+                draws = f"only {test.null.draws} other rationales of the same kind in this text"
             yield (
-                f"{test.explanation}, k {test.k}: undecidable: with {draws} p is at least "
-                f"{test.null.attainable_p:.3f}, above the level {alpha}, regardless of their scores"
+                f"{test.explanation}, k {test.k}: undecidable, because with {draws} p is at least "
+                f"{test.null.attainable_p:.3f}, above the level {alpha}, whatever their scores "
+                "are"
             )
         elif test.p_adjusted is None and test.verdict == "inconclusive":
             least = 2 / (test.null.draws + 1)
@@ -371,8 +381,8 @@ def _tie_warnings(experiment: Experiment) -> Iterator[str]:
         if inside == outside:
             yield (
                 f"{trial.explanation.name}, k {trial.k}: {experiment.tokenized.unit}s inside and "
-                "outside the rationale have the same value; of these, the first in the text are "
-                "inside"
+                "outside the rationale have the same value; of these, the first ones in the "
+                "text count as inside"
             )
 
 

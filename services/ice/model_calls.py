@@ -403,8 +403,8 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
     most = sum(map(count_rows, methods)) * len(tokenized.tokens.ids)
     if most > MOST_TOKENS:
         raise TooCostly(
-            f"the attributions make the model read {most:,} tokens, more than "
-            f"{MOST_TOKENS:,}: ask for fewer `samples`, `steps` or methods",
+            f"the attributions make the model read {most:,} tokens, more than {MOST_TOKENS:,}; "
+            "lower `samples` or `steps`, or request fewer methods",
             pointer="/attribution",
         )
 

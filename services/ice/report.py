@@ -64,12 +64,12 @@ class IceAttributedSpan(IceSpan):
 class IceScores(Message):
     """The target label's probability for variants of the text, under one operator."""
 
-    full: Probability = Field(description="s(x): the whole text")
-    rationale: Probability = Field(description="s(r): only the rationale stays")
-    empty: Probability | None = Field(description="s(empty): nothing of the text stays")
+    full: Probability = Field(description="s(x): score of the whole text")
+    rationale: Probability = Field(description="s(r): score if only the rationale stays")
+    empty: Probability | None = Field(description="s(empty): score if nothing of the text stays")
     without: Probability | None = Field(
         default=None,
-        description="s(x without r): everything except the rationale stays; null if not "
+        description="s(x without r): score if everything except the rationale stays; null if not "
         "requested, or if nothing would be left for the model to read",
     )
 
@@ -80,21 +80,21 @@ class IceNull(CalibratedNull):
 
     kind: NullKind = Field(
         default="tokens",
-        description="the kind of random rationales: as many tokens, as many whole words with "
-        "as many tokens, passages of the same lengths, or passages with the same "
-        "gaps; for rows of words, `words` are as many words",
+        description="what random rationales share with the tested one: the number of tokens, the "
+        "numbers of whole words and tokens, the lengths of passages, or also the gaps between "
+        "them. For rows of words, `words` is the number of words",
     )
     strata: StratumKind | None = Field(
-        default=None, description="the further property that they share, token by token"
+        default=None, description="a further property that they share, token by token"
     )
     match_tokens: bool = Field(
         default=False,
-        description="whether they are limited to about as many tokens as the rationale",
+        description="whether random rationales must have about as many tokens as the tested one",
     )
     attainable_p: Share | None = Field(
         default=None,
-        description="the least possible p-value, one-sided if `alternative` is `greater`, "
-        "with all draws that the request allows, or with all placements",
+        description="the smallest possible p-value, with all draws that the request allows or "
+        "with all placements; one-sided if `alternative` is `greater`",
     )
     sd: float | None = Field(
         default=None,
@@ -112,8 +112,8 @@ class IceTest(Message):
     explanation: Name
     aspect: Aspect = Field(
         default="sufficiency",
-        description="the tested quantity: the probability that the rationale alone keeps, "
-        "s(r), or the loss by its removal, s(x) - s(x without r)",
+        description="the tested quantity: the probability s(r) that remains with the rationale "
+        "alone, or the loss s(x) - s(x without r) when it is removed",
     )
     k: float | None = Field(
         description="share of the eligible tokens; null for a rationale sent as spans"
@@ -123,19 +123,23 @@ class IceTest(Message):
         description="`mean`: NSR averaged over the operators (variants paper and reference)"
     )
     win_rate: Share | None = Field(
-        description="share of random rationales with a lower score, ties half; 0.5 is chance"
+        description="share of random rationales with a lower score; ties count half; 0.5 is chance"
     )
-    strict_win_rate: Share | None = Field(description="the same share with ties as losses")
+    strict_win_rate: Share | None = Field(description="the same share, with ties counted as losses")
     tie_rate: Share | None
     effect: float | None = Field(description="(observed - null mean) / null sd; null if sd is 0")
     p_value: Share | None = Field(
-        description="one-sided: P(a random rationale scores at least as high)"
+        description="one-sided p-value: P(a random rationale scores at least as high)"
     )
-    p_anti: Share | None = Field(description="the other side: at most as high")
-    p_two_sided: Share | None = Field(description="twice the smaller of both, at most 1")
+    p_anti: Share | None = Field(
+        description="the p-value of the other side: P(a random rationale scores at most as high)"
+    )
+    p_two_sided: Share | None = Field(
+        description="two-sided p-value: twice the smaller of the two, at most 1"
+    )
     p_adjusted: Share | None = Field(
         default=None,
-        description="corrected for all tests of the request: max-T over the tests of an "
+        description="p-value corrected for all tests of the request: max-T over the tests of an "
         "explanation, Holm over explanations; null in variants paper and reference",
     )
     verdict: Verdict | None = Field(
@@ -147,8 +151,8 @@ class IceTest(Message):
         default=None,
         ge=-1,
         le=1,
-        description="lost probability of the target label: s(x) - s(r); in a necessity test "
-        "s(x) - s(x without r)",
+        description="probability of the target label that is lost: s(x) - s(r); in a necessity "
+        "test s(x) - s(x without r)",
     )
     nsr: float | None = Field(description="Eq. 1; null if |s(x) - s(empty)| < epsilon")
     scores: IceScores | None = Field(description="null for operator `mean`")
@@ -173,13 +177,14 @@ class IceCausalReading(Message):
         "s(empty)"
     )
     p_interaction: Share | None = Field(
-        description="two-sided p-value among the interactions of random rationales"
+        description="two-sided p-value of the interaction, compared with those of random rationales"
     )
     reading: Reading = Field(
-        description="`cause`: sufficient alone, and needed; `redundant`: sufficient, and so is the "
-        "rest; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of "
-        "both, without a clear interaction; `against`: the prediction is stronger without it; "
-        "`undecidable`: too few random rationales; `undefined`: no random rationale"
+        description="`cause`: the rationale alone is sufficient, and it is needed; `redundant`: "
+        "it is sufficient, but so is the rest of the text; `partner`: it is needed, but works "
+        "only together with the rest; `sufficient`, `needed`: only one of the two, without a "
+        "clear interaction; `against`: the prediction is stronger without it; `undecidable`: "
+        "there are too few random rationales; `undefined`: there is no random rationale"
     )
 
 
@@ -217,7 +222,7 @@ class IceDistance(Message):
         "budget and operator; null without a model, or if it cannot read them",
     )
     rationale_perplexity_ratio: float | None = Field(
-        default=None, gt=0, description="the same for the explanation's rationale"
+        default=None, gt=0, description="the same ratio for the explanation's rationale"
     )
 
 
@@ -229,9 +234,11 @@ class IceArea(Message):
     k_from: float
     k_to: float
     win_rate: float | None = Field(
-        description="area of the win rates of sufficiency; 0.5 is chance"
+        description="area under the win rates of sufficiency over the budgets; 0.5 is chance"
     )
-    nsr: float | None = Field(description="area of NSR; null if one of its values is")
+    nsr: float | None = Field(
+        description="area under NSR over the budgets; null if one of the values is null"
+    )
 
 
 class IceComparison(Message):
@@ -242,7 +249,7 @@ class IceComparison(Message):
     k: float
     operator: TestedOperator
     score_difference: float = Field(
-        description="s(first) - s(second), probability, without sampling"
+        description="s(first) - s(second), a difference of probabilities that involves no sampling"
     )
     win_rate_difference: float | None = Field(
         ge=-1,
@@ -250,9 +257,11 @@ class IceComparison(Message):
         description="difference of win rates, first - second, over the random rationales "
         "of `draws`",
     )
-    low: float | None = Field(description="95 % Wilson interval over the draws; exact: the value")
+    low: float | None = Field(
+        description="95 % Wilson interval over the draws; for an exact test, the value itself"
+    )
     high: float | None
-    draws: int = Field(ge=0, description="number of random rationales compared with both")
+    draws: int = Field(ge=0, description="number of random rationales with which both are compared")
 
 
 class IcePlausibility(Message):
@@ -261,7 +270,7 @@ class IcePlausibility(Message):
     explanation: Name
     k: float | None
     human_tokens: int
-    iou: Share = Field(description="intersection over union of tokens")
+    iou: Share = Field(description="intersection over union of the tokens")
     precision: Share
     recall: Share
     f1: Share
@@ -269,16 +278,18 @@ class IcePlausibility(Message):
         description="average precision of the ranking, independent of the budget; null for "
         "spans without values"
     )
-    prevalence: Share = Field(description="share of marked tokens: the AUPRC of chance")
+    prevalence: Share = Field(
+        description="share of tokens that people marked, which is the AUPRC expected by chance"
+    )
 
 
 class IceComponents(Message):
     """All tests and comparisons."""
 
     tests: tuple[IceTest, ...]
-    areas: tuple[IceArea, ...] = Field(description="areas, if there are several budgets")
+    areas: tuple[IceArea, ...] = Field(description="areas over the budgets, if there are several")
     comparisons: tuple[IceComparison, ...] = Field(
-        description="comparisons, if there are several explanations"
+        description="comparisons of explanations, if there are several"
     )
     plausibility: tuple[IcePlausibility, ...] = Field(
         description="comparisons with marked tokens, if `human` was sent"
@@ -303,13 +314,15 @@ class IceToken(Message):
     """A token of the model's input."""
 
     start: int | None = Field(
-        ge=0, description="start, a character offset; null outside text and pair"
+        ge=0, description="start, a character offset; null for tokens outside of text and pair"
     )
-    end: int | None = Field(ge=0, description="end, exclusive; null outside text and pair")
+    end: int | None = Field(
+        ge=0, description="end, exclusive; null for tokens outside of text and pair"
+    )
     of: Part = Field(
         description="the text that the offsets point into, or another part of the input"
     )
-    eligible: bool = Field(description="whether a rationale may contain it")
+    eligible: bool = Field(description="whether a rationale may contain this token")
 
 
 class IceTokenValues(Message):
@@ -328,7 +341,7 @@ class IceTokenValues(Message):
 class IceChance(Message):
     """The score of an explanation no better than chance."""
 
-    win_rate: float = Field(description="mean of the score under the null, by symmetry")
+    win_rate: float = Field(description="mean of the score by chance, which follows from symmetry")
     sd: float | None = Field(
         description="standard deviation of the score: that of the operators' mean mid-ranks "
         "over random rationales. For one operator without ties, and in variants "
@@ -350,11 +363,11 @@ class IceResult(Report):
     evidence: tuple[IceRationaleEvidence, ...]
     control: IceChance | None = Field(description="null if undefined; see `warnings`")
     decision: Name | None = Field(
-        description="the explained decision, the label whose probability is the score s: as sent, "
-        "else the model's own; null if none was sent and the model was not asked"
+        description="the explained decision, the label whose probability is the score s: as "
+        "sent, else the model's own; null if none was sent and the model was not called"
     )
     model_decision: Name | None = Field(
-        description="the model's own decision; null if the model was not asked"
+        description="the model's own decision; null if the model was not called"
     )
     probabilities: dict[str, float] = Field(
         description="probabilities for the whole text, by label"
@@ -365,12 +378,12 @@ class IceResult(Report):
     )
     eligible_tokens: int = Field(
         ge=0,
-        description="number of tokens that a rationale may contain; 0 if the model was not asked",
+        description="number of tokens that a rationale may contain; 0 if the model was not called",
     )
     characters_read: tuple[int, int] = Field(
         description="characters of text and pair that the model read"
     )
-    forward_rows: int = Field(ge=0, description="number of rows sent to the model")
+    forward_rows: int = Field(ge=0, description="number of inputs sent to the model")
     reading: Reading | None = Field(
         default=None,
         description="causal reading of the first explanation at its first budget under the "
@@ -400,14 +413,19 @@ class IceResult(Report):
 class IceReportOptions(Message):
     """The levels at which results of ICE are tested."""
 
-    alpha: float = Field(default=0.05, gt=0, lt=1, description="error rate over configurations")
+    alpha: float = Field(
+        default=0.05, gt=0, lt=1, description="which error rate is controlled over configurations"
+    )
     example_alpha: float = Field(
-        default=0.10, gt=0, lt=1, description="false discovery rate over examples, as in the paper"
+        default=0.10,
+        gt=0,
+        lt=1,
+        description="level of the false discovery rate over examples, as in the paper",
     )
     error: Literal["discovery", "family"] = Field(
         default="discovery",
-        description="the error that `alpha` bounds over configurations: the share of false "
-        "verdicts (Benjamini-Hochberg), or the probability of any (Holm)",
+        description="the error that `alpha` limits over configurations: the share of false "
+        "verdicts (Benjamini-Hochberg), or the probability of any false verdict (Holm)",
     )
 
 
@@ -457,8 +475,8 @@ class IcePValueHistogram(Message):
 
     counts: tuple[Count, ...] = Field(
         min_length=1,
-        description="counts of p-values, lowest bin first; the number of bins, at most 20, is"
-        " one over which the possible p-values are spread evenly",
+        description="counts of p-values, lowest bin first; the number of bins is at most 20 and "
+        "is chosen so that the possible p-values are spread evenly over them",
     )
     expected: float = Field(
         ge=0, description="expected count in each bin if all explanations were random: tests / bins"
@@ -484,11 +502,11 @@ class IceConfigurationResult(Message):
     p_randomization: Share | None = Field(
         default=None, description="two-sided p-value of sign flips of whole texts"
     )
-    p_value: Share | None = Field(description="p-value of a mean of 1/2: the larger of both")
+    p_value: Share | None = Field(description="p-value for a mean of 1/2: the larger of the two")
     q_value: Share | None = Field(description="p-value corrected over configurations, see `error`")
     verdict: BatchVerdict | None = Field(
-        description="verdict on the configuration, by q and the side of 1/2; `undecidable`: "
-        "too few texts to reach alpha"
+        description="verdict on the configuration, from q and from whether the mean is above "
+        "1/2; `undecidable`: there are too few texts to reach alpha"
     )
     omnibus_z: float | None = Field(
         default=None,
@@ -513,7 +531,8 @@ class IceConfigurationResult(Message):
     over_examples: IceOverExamples
     leads: bool = Field(
         default=False,
-        description="whether it is the first test of every result, which tables of results show",
+        description="whether this is the first test of every result, the one that tables of "
+        "results show",
     )
 
 
@@ -527,7 +546,7 @@ class IceMeanDifference(Message):
     second_better: int = Field(ge=0)
     equal: int = Field(default=0, ge=0, description="examples where both are equal")
     p_value: Share | None = Field(
-        default=None, description="p-value of a mean difference of 0: the larger of the next two"
+        default=None, description="p-value for a mean difference of 0: the larger of the next two"
     )
     p_t: Share | None = Field(default=None, description="two-sided p-value of a t test over texts")
     p_randomization: Share | None = Field(
@@ -583,7 +602,8 @@ class IceAntiFaithful(Message):
 
     configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
-        description="jobs (custom id, else id) whose first test is anti-faithful; at most 1,000"
+        description="jobs whose first test is anti-faithful, by custom id or else by id; at most "
+        "1,000"
     )
     examples_in_all: int = Field(ge=0)
 

@@ -62,7 +62,7 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
             }
             read = example.model_copy(update=update)
     if not spans:
-        raise DegenerateInput("the text holds no word that the model reads", pointer="/text")
+        raise DegenerateInput("the text contains no word that the model reads", pointer="/text")
     strings = WordStrings()
     return WordReading(
         example=read,

@@ -237,7 +237,7 @@ def by_lime(
     have 0."""
     positions = eligible(tokens)
     if not positions:
-        raise DegenerateInput("no token of the text is left to remove", pointer="/text")
+        raise DegenerateInput("no token of the text remains that could be removed", pointer="/text")
     masks = lime.draws(method.samples, len(positions), method.seed)
     rows = ExampleRows(
         example=example, rows=masked_rows(masks, tokens), calibrated=method.calibrated

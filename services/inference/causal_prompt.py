@@ -63,7 +63,10 @@ class LabelPrompt:
 
     def __init__(self, table: PromptTable, tokenizer: Any, task: Task | None) -> None:
         if table.verbalizers is None:
-            raise ValueError("prompt.verbalizers: list the strings that stand for each label")
+            raise ValueError(
+                "prompt.verbalizers: is missing; list the strings that the model "
+                "writes for each label"
+            )
         self.verbalizers: Mapping[str, tuple[str, ...]] = table.verbalizers
         self._table = table
         self._tokenizer = tokenizer
@@ -187,7 +190,7 @@ class CausalReading:
         ids = perturb_ids(self.tokens.ids, row, self.vocabulary) or self.first
         if not ids:
             raise BadInput(
-                "a row keeps no token; keep at least one token in each row", pointer="/rows"
+                "a row keeps no tokens; keep at least one token in each row", pointer="/rows"
             )
         return ids
 
@@ -375,7 +378,7 @@ def _cut(placed: list[Placed], room: int) -> list[Placed]:
     of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):
         raise BadInput(
-            f"the template is too long, because the model reads only {room} tokens; shorten it",
+            f"the template is too long, because the model reads at most {room} tokens; shorten it",
             pointer="/template",
         )
     gone = set(of_text[len(of_text) - max(0, excess) :])

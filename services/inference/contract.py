@@ -29,10 +29,10 @@ class InferenceRequest(JobRequest):
 
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
-        description="`judge` and `judge_rows` (label probabilities of examples and of variations "
-        "of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass "
-        "and uncertainty), `tokens`, `attributions`, `generate`, `score` (token "
-        "log-probabilities), `describe`; `probabilities` and `truncated` for plain texts"
+        description="`judge`: label probabilities of examples; `judge_rows`: of variations of an "
+        "example; `judge_words`: of variations in words, with any judge; `judgements`: with "
+        "mass and uncertainty; `tokens`; `attributions`; `generate`; `score`: token "
+        "log-probabilities; `describe`; for plain texts also `probabilities` and `truncated`"
     )
 
 
@@ -40,8 +40,12 @@ class InferenceResult(Message):
     """The answer of the model."""
 
     operation: str
-    answer: JsonValue = Field(description="as the operation says; rows in the order of the request")
-    labels: tuple[str, ...] = Field(description="labels of a classifier's columns; else empty")
+    answer: JsonValue = Field(
+        description="results in the form of the operation, in the order of the request"
+    )
+    labels: tuple[str, ...] = Field(
+        description="labels of the columns of a classifier's result; otherwise empty"
+    )
     model: ModelUse
     service_version: str
 
@@ -166,7 +170,7 @@ def _work(name: str, pointer: str, tokens: Sequence[int]) -> Sequence[Work]:
         return ()
     sizes = (
         Size(f"`{name}`", len(tokens), pointer),
-        Size("tokens of each", sum(tokens) / len(tokens)),
+        Size("tokens of each completion", sum(tokens) / len(tokens)),
     )
     return (Work(sizes),)
 

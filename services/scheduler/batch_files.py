@@ -154,7 +154,13 @@ class BatchFileWorker:
         """Validate the next lines. `size` is the size of the input file in bytes, or None if the
         file was deleted. Raises FileStoreAway."""
         if size is None:
-            return _failed(batch, Fault("unknown_file", "the input file was deleted"))
+            return _failed(
+                batch,
+                Fault(
+                    "unknown_file",
+                    "the batch's input file was deleted; upload it again and create a new batch",
+                ),
+            )
         try:
             reader = reader_for(batch, self._settings, self._catalogue)
         except InvalidLine as error:
@@ -242,7 +248,7 @@ class BatchLine(Message):
     custom_id: Annotated[
         str, StringConstraints(min_length=1, max_length=256), AfterValidator(_sanitize)
     ]
-    method: Literal["POST"] = Field(description="nothing else is possible")
+    method: Literal["POST"] = Field(description="the only possible value")
     url: str = Field(description="the batch's endpoint")
     body: dict[str, JsonValue] = Field(description="a request to that endpoint")
 
@@ -300,7 +306,7 @@ class Reader:
         for raw, length in self._raw(stream):
             part.read_lines += 1
             if part.read_lines > self.most_lines:
-                limit = f"at most {self.most_lines} lines"
+                limit = f"the file may have at most {self.most_lines} lines"
                 part.faults.append(Fault("too_many_lines", limit, part.read_lines))
                 return part.step(at_end=True, fatal=True)
             line = self.line(raw, part.read_lines, length)
@@ -353,7 +359,7 @@ class Reader:
         except Exception as error:  # any other error is a fault of this line only
             logged = untold(error) if PRIVATE.search(raw) else error
             logger.error("batch.line_crashed", line=number, exc_info=logged)
-            return Fault("unreadable_line", "this line cannot be read", number, "#")
+            return Fault("unreadable_line", "this line could not be read", number, "#")
 
     def read(self, raw: bytes) -> tuple[str, JobRequest]:
         """Return the custom_id and the request of the line. Raises InvalidLine."""
@@ -459,7 +465,7 @@ def error_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
         "id": _id(batch, answer),
         "custom_id": answer.custom_id,
         "response": None,
-        "error": {"code": "internal", "message": "the answer to this line cannot be shown"},
+        "error": {"code": "internal", "message": "the answer to this line could not be written"},
     }
     return "error", json.dumps(line).encode() + b"\n"
 

@@ -25,7 +25,7 @@ TRIES = 3  # of a batch's step
 REST_SECONDS = 1.0  # after the first, then longer
 LONGEST_REST_SECONDS = 60.0
 SCHEMA = {"42703", "42704", "42883", "42P01"}  # SQLSTATE: no such column, type, function, table
-HANGING = "reading or writing its file takes more than a minute"
+HANGING = "reading or writing the batch's file takes more than a minute"
 MOST_DOUBLINGS = 16  # of the first pause: a store may be away for a day
 MOST_REMEMBERED = 10_000  # batches with errors; the oldest are forgotten
 

@@ -45,7 +45,7 @@ def start_server(rounds: TaskMonitor, host: str, port: int) -> WSGIServer:
             scraped: Iterable[bytes] = metrics(environ, start)
             return scraped
         late = rounds.late()
-        body = {"status": "ok"} if not late else dict.fromkeys(late, "has not run for long")
+        body = {"status": "ok"} if not late else dict.fromkeys(late, "has not run for a long time")
         status = "503 Service Unavailable" if late else "200 OK"
         start(status, [("Content-Type", "application/json")])
         return [json.dumps(body).encode()]

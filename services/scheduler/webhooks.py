@@ -176,7 +176,7 @@ class Deliverer:
             return await self._sender.send(*together)
         except Exception:
             logger.exception("webhook.crashed", delivery=together[0].id)
-            return DeliveryRefusal("the attempt failed on our side")
+            return DeliveryRefusal("the attempt failed because of an error of the service")
 
     async def _pause(self) -> None:
         """Wait until an attempt ends, or until the next regular check."""
@@ -274,19 +274,27 @@ class Sender:
         except TimeoutError:
             return DeliveryRefusal(f"no answer within {self.seconds:g} s")
         except UnreadableAuthorization:
-            return DeliveryRefusal("the endpoint's authorization cannot be read; set it again")
+            return DeliveryRefusal(
+                "the stored Authorization header of the endpoint cannot be decrypted; set it again"
+            )
         except Unreadable:
-            return DeliveryRefusal("the endpoint's secret cannot be read; rotate it")
+            return DeliveryRefusal(
+                "the stored secret of the endpoint cannot be decrypted; rotate it"
+            )
         except ForbiddenDestination as error:
             return DeliveryRefusal(f"forbidden: {error}")
         except UnknownName:
             return DeliveryRefusal("the host's name cannot be resolved")
         except (httpcore.ConnectError, ssl.SSLError):
-            return DeliveryRefusal("no connection, or its certificate is not valid")
+            return DeliveryRefusal(
+                "the endpoint cannot be reached, or its certificate is not valid"
+            )
         except AnswerTooLong:
-            return DeliveryRefusal("the head of its answer is longer than 64 kB")
+            return DeliveryRefusal("the headers of the endpoint's answer are longer than 64 kB")
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.TimeoutException, OSError):
-            return DeliveryRefusal("the connection broke off, or the answer is not HTTP")
+            return DeliveryRefusal(
+                "the connection was closed before the answer, or the answer is not HTTP"
+            )
 
     async def _post(
         self, destination: Destination, headers: Headers, body: bytes
@@ -342,7 +350,7 @@ def signed(delivery: Delivery, body: str, sealer: Sealer, destination: Destinati
         try:
             headers["Authorization"] = sealer.open(delivery.authorization)
         except Unreadable:
-            raise UnreadableAuthorization("no key opens the authorization") from None
+            raise UnreadableAuthorization("no key decrypts the Authorization header") from None
     return [(name.encode(), value.encode()) for name, value in headers.items()]
 
 

@@ -26,14 +26,14 @@ from shared.process.telemetry import SECONDS
 from shared.queue.job_context import wait_all
 
 CACHE_HITS = Counter(
-    "touchstone_similarity_cache_hits_total", "Texts or pairs answered from memory", ["kind"]
+    "touchstone_similarity_cache_hits_total", "Texts or pairs answered from the cache", ["kind"]
 )
 CACHE_MISSES = Counter(
     "touchstone_similarity_cache_misses_total", "Texts or pairs that a model computed", ["kind"]
 )
 BATCH_INPUTS = Histogram(
     "touchstone_similarity_batch_inputs",
-    "Texts or pairs of the calls that shared a batch",
+    "Texts or pairs in calls that were computed in one batch",
     ["model"],
     buckets=[4**power for power in range(8)],
 )

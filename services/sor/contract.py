@@ -40,33 +40,34 @@ class SorRequest(ExplainableRequest):
     )
     statement: Annotated[Explanation | None, Input] = Field(
         default=None,
-        description="the statement as its recipient got it, or an explanation as fields",
+        description="the statement as its recipient received it, or an explanation as fields",
     )
     fields: Annotated[SorFields | None, Input] = Field(
         default=None,
-        description="alternatively, fields of the DSA Transparency Database (version 2)",
+        description="instead of `statement`: fields of the DSA Transparency Database (version 2)",
     )
     policy: Annotated[str | None, Input] = Field(
         default=None,
         max_length=MAX_TEXT,
-        description="the rules that the statement refers to, in which its clause is searched",
+        description="the rules that the statement refers to; the clause that it names is "
+        "searched for in them",
     )
     other_posts: Annotated[tuple[Post, ...], Input] = Field(
         default=(),
         max_length=MOST_POSTS,
-        description="posts to compare this one with; absent: built-in posts",
+        description="other posts, to which the statement is also compared; absent: built-in posts",
     )
 
     reader: Literal["auto", "rules", "llm"] = Field(
         default="auto",
-        description="reader of a plain statement. `rules`: the trained reader, for English and "
-        "German. `llm`: the `reader_model`. `auto`: the trained reader if it knows the language, "
-        "else `reader_model` if present",
+        description="what reads a plain statement. `rules`: the trained reader, for English and "
+        "German. `llm`: the `reader_model`. `auto`: the trained reader if it knows the "
+        "language, else the `reader_model` if there is one",
     )
     reader_model: ModelName | None = Field(
         default=None,
-        description="configured language model that reads; its quotes must occur in the statement "
-        "word for word",
+        description="configured language model that reads the statement; its quotes must occur "
+        "in the statement word for word",
     )
     decision: Annotated[str | None, Parameter] = Field(
         default=None,
@@ -78,8 +79,8 @@ class SorRequest(ExplainableRequest):
         default=99,
         ge=19,
         le=999,
-        description="with a `model`: other words of the post, in runs of the same lengths, to "
-        "compare the facts with",
+        description="with a `model`: number of random draws of other words of the post, in runs "
+        "of the same lengths, with which the facts are compared",
     )
 
     @field_validator("statement")
@@ -194,7 +195,7 @@ CONTRACT = MetricContract(
         "fields of the database": _FIELDS,
     },
     batch_report=SorBatchReport,
-    batch_summary="What statements of reasons lack, and how many are copies of each other",
+    batch_summary="What statements of reasons lack, and how many are near copies of each other",
     batch_needs_text=True,
     batch_intervals=16,
     form=(

@@ -228,7 +228,7 @@ def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
     if read.ground_in_policy is False:
         yield "the clause that the statement names is not in `policy`"
     if request.fields is not None:
-        yield "redress is not scored: the database's schema has no field for it"
+        yield "redress is not scored, because the database's schema has no field for it"
     if not collected.null:
         yield "no control: there are no other posts"
 

@@ -57,7 +57,7 @@ class SorEvidence(Evidence):
 
     kind: SorEvidenceKind
     field: Annotated[str, Word] = Field(
-        description="the text of `start` and `end`: `statement`, or one of its fields"
+        description="the text that `start` and `end` refer to: `statement`, or one of its fields"
     )
     route: SorRoute | None = Field(default=None, description="the route of `redress`")
     post_start: Count | None = Field(default=None, description="offset into `text`")
@@ -68,11 +68,12 @@ class SorComponents(Message):
     """The parts of the score, each in [0, 1]. Higher is better."""
 
     completeness: Part | None = Field(
-        description="mean of the items without `facts`; items that the form lacks do not count"
+        description="mean of all items except `facts`; items that the form has no field for do "
+        "not count"
     )
     specificity: Part | None = Field(
-        description="does it name the facts of this post? 1 with a quotation, up to 0.95 for its "
-        "words, less the words that other posts would have"
+        description="how far the statement names the facts of this post: 1 with a quotation, up "
+        "to 0.95 for words of the post, minus what words of other posts would reach"
     )
     measure: Part | None = Field(description="Article 17(3)(a): restriction, where, how long")
     automated_means: Part | None = Field(description="Article 17(3)(c): detection, decision")
@@ -80,17 +81,21 @@ class SorComponents(Message):
         description="Article 17(3)(d) or (e): the provision or clause, and why it applies"
     )
     redress: Part | None = Field(
-        description="Article 17(3)(f): share of complaint, out-of-court settlement and court; null "
-        "for the database's fields, which lack it"
+        description="Article 17(3)(f): share of complaint, out-of-court settlement and court "
+        "that is named; null for the database's fields, which lack it"
     )
-    quotes: Count = Field(description="quotations of the post")
-    quotes_not_found: Count = Field(description="quotations of neither the post nor a rule")
-    post_words: Count = Field(description="different content words of the post in the statement")
+    quotes: Count = Field(description="number of quotations of the post")
+    quotes_not_found: Count = Field(
+        description="number of quotations that are neither from the post nor from a rule"
+    )
+    post_words: Count = Field(
+        description="number of different content words of the post in the statement"
+    )
     faithfulness: Part | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="with a `model`: share of other words of the post that carry its decision less "
-        "than the words that the statement names; chance is 0.5; not part of the score",
+        description="with a `model`: share of other words of the post that support its decision "
+        "less than the words that the statement names; chance is 0.5; not part of the score",
     )
 
 
@@ -100,7 +105,7 @@ class SorItem(Message):
     name: SorItemName
     value: Part | None = Field(
         description="0: missing or too vague; `facts` is `specificity`; `redress`: share of its "
-        "three ways; null: the form lacks it"
+        "three ways; null: the form has no field for it"
     )
 
 
@@ -114,7 +119,7 @@ class SorNull(Null):
         le=1,
         description="share of other posts whose facts the statement names less; ties count half",
     )
-    pool: Literal["request", "own"] = Field(description="source of the posts")
+    pool: Literal["request", "own"] = Field(description="where the posts come from")
 
 
 class SorReaderUse(Message):
@@ -134,7 +139,8 @@ class SorMaskNull(Null):
         default=None,
         ge=0,
         le=1,
-        description="share of the other words that move the model less; ties count half",
+        description="share of the other words that change the model's probability less; ties "
+        "count half",
     )
 
 
@@ -142,9 +148,13 @@ class SorFaithfulness(Message):
     """Does the model's decision rest on the words of the post that the statement names?"""
 
     decision: Annotated[str, Word] = Field(description="as sent, or else the model's own")
-    p: Part = Field(description="P of the decision for the whole post")
-    p_without: Part = Field(description="P of the decision without the named words")
-    drop: float = Field(ge=-1, le=1, description="`p` - `p_without`; higher: they carry more of it")
+    p: Part = Field(description="probability of the decision for the whole post")
+    p_without: Part = Field(description="probability of the decision without the named words")
+    drop: float = Field(
+        ge=-1,
+        le=1,
+        description="`p` - `p_without`; higher: the named words support the decision more",
+    )
     words: Count = Field(description="words of the post that were deleted")
     null: SorMaskNull
 
@@ -159,20 +169,21 @@ class SorResult(ExplainableReport):
     missing: tuple[SorItemName, ...] = Field(description="items that are missing or too vague")
     routes: tuple[SorRoute, ...] = Field(description="ways of redress in the statement")
     ground_in_policy: bool | None = Field(
-        description="true if `policy` has the named clause; null without either"
+        description="true if `policy` contains the clause that the statement names; null without "
+        "a policy or a named clause"
     )
     evidence: tuple[SorEvidence, ...]
-    control: SorNull | None = Field(description="the same statement for other posts")
+    control: SorNull | None = Field(description="the same statement, compared with other posts")
     reader: SorReaderUse | None = Field(
         default=None,
         exclude_if=lambda reader: reader is None,
-        description="reader of the items except `facts`; absent: the trained reader",
+        description="what read the items except `facts`; absent: the trained reader",
     )
     faithfulness: SorFaithfulness | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="does the decision of `model` rest on the facts? Absent without a model, and "
-        "with a reason in `reasons`",
+        description="whether the decision of `model` rests on the named facts; absent without a "
+        "model, or if `reasons` gives a reason",
     )
 
 
@@ -193,7 +204,7 @@ class SorBatchReport(BatchReport):
     completeness: Interval
     specificity: Interval
     missing: dict[SorItemName, Interval] = Field(
-        description="share of the statements without this item"
+        description="share of the statements that lack this item"
     )
     beats_other_posts: Interval = Field(
         description="mean share of other posts whose facts a statement names less; chance is 0.5"
@@ -206,8 +217,8 @@ class SorBatchReport(BatchReport):
         description="mean similarity to the nearest other statement"
     )
     faithfulness: Interval = Field(
-        description="with a `model`: mean share of other words that carry the decision less than "
-        "the facts; chance is 0.5"
+        description="with a `model`: mean share of other words that support the decision less "
+        "than the named facts; chance is 0.5"
     )
     copies: Interval = Field(
         description="share of statements with another of similarity 0.8 or more"

@@ -57,7 +57,7 @@ def report_type(metrics: tuple[str, ...]) -> type[BaseModel]:
     """Return the type of a batch report of these metrics as the API shows it."""
     fields: Any = {
         "metric": (Literal[metrics], ...),
-        "details": (Details, Field(description="the metric's own tables; see its page")),
+        "details": (Details, Field(description="the metric's own tables, described on its page")),
     }
     return create_model("BatchReport", __base__=BatchReport, __doc__=BatchReport.__doc__, **fields)
 

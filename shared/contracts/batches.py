@@ -37,8 +37,8 @@ def model_of(answered: str | None, named: str | None, default: str | None) -> st
 
 
 OF_MODEL = (
-    "only results of this model: the first model that answered or, if none was called, "
-    "the one that the request names, or the metric's default"
+    "only results of this model. A result's model is the first one that answered or, if none was "
+    "called, the one that the request names, or the metric's default"
 )
 OF_METADATA = (
     "only results of lines whose metadata has all of these values, for example when one "
@@ -60,7 +60,8 @@ class Against(Message):
     )
     wilcoxon: bool = Field(
         default=False,
-        description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences",
+        description="whether to add Wilcoxon's signed-rank test, applied to the mean difference "
+        "of each text",
     )
 
     @model_validator(mode="after")
@@ -87,23 +88,26 @@ class WantedEffect(Message):
     effect: float | None = Field(
         default=None,
         gt=0,
-        description="the smallest difference worth finding, in units of the score: between its "
-        "mean and a fixed value, or between the means of two systems on the same texts",
+        description="the smallest difference that the study should detect, in units of the "
+        "score: between the mean score and a fixed value, or between the means of two systems "
+        "on the same texts",
     )
     beat_rate: float | None = Field(
         default=None,
         gt=0.5,
         lt=1,
-        description="the share of random explanations that an explanation beats; a test "
-        "should detect this",
+        description="the share of random explanations that a good explanation beats; the test of "
+        "such an explanation should detect this",
     )
     power: float = Field(
         default=0.8,
         ge=0.5,
         le=0.999,
-        description="power: how often the tests should detect the effect",
+        description="power: the probability that the tests detect the effect",
     )
-    alpha: float = Field(default=0.05, ge=0.001, le=0.2, description="level of the tests")
+    alpha: float = Field(
+        default=0.05, ge=0.001, le=0.2, description="significance level of the tests"
+    )
 
     @model_validator(mode="after")
     def _one_at_least(self) -> Self:
@@ -131,11 +135,15 @@ class BatchReportRequest(JobRequest):
     of_metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict, max_length=MOST_METADATA, description=OF_METADATA
     )
-    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of the bootstrap")
-    resamples: int = Field(
-        default=2_000, ge=100, le=100_000, description="resamples of the bootstrap"
+    seed: int = Field(
+        default=0, ge=0, le=2**63 - 1, description="seed of the bootstrap's random draws"
     )
-    confidence: float = Field(default=0.95, gt=0.5, lt=1, description="level of every interval")
+    resamples: int = Field(
+        default=2_000, ge=100, le=100_000, description="number of resamples of the bootstrap"
+    )
+    confidence: float = Field(
+        default=0.95, gt=0.5, lt=1, description="confidence level of every interval"
+    )
     cluster_key: Annotated[str, Word] | None = Field(
         default=None,
         min_length=1,
@@ -145,13 +153,13 @@ class BatchReportRequest(JobRequest):
     )
     sequence: bool = Field(
         default=False,
-        description="whether to add an interval of the mean score that stays valid however "
-        "often you look at a growing batch",
+        description="whether to add an interval of the mean score that stays valid even if you "
+        "check a growing batch many times",
     )
     against: Against | None = Field(
         default=None,
-        description="another system's results on the same texts, subtracted from the report's"
-        " own: see `comparison`",
+        description="another system's results on the same texts, with which the report compares "
+        "its own: see `comparison`",
     )
     further: tuple[Against, ...] = Field(
         default=(),
@@ -162,7 +170,9 @@ class BatchReportRequest(JobRequest):
         default=None, description="people's judgements of these results: see `agreement`"
     )
     plan: WantedEffect | None = Field(
-        default=None, description="how many texts and draws would detect this effect: see `plan`"
+        default=None,
+        description="an effect for which the report computes the texts and draws "
+        "that would detect it: see `plan`",
     )
     by: tuple[SplitKey, ...] = Field(
         default=(),
@@ -176,12 +186,13 @@ class BatchReportRequest(JobRequest):
         "the report's `gold`",
     )
     pairwise: bool = Field(
-        default=False, description="whether to compare the values of each split two by two"
+        default=False, description="whether to compare the values of each split in pairs"
     )
     mixed: bool = Field(
         default=False,
-        description="whether to sum up results of several versions of the metric, with a warning; "
-        "without this they are rejected, because their numbers have different meanings",
+        description="whether to combine results of several versions of the metric, with a "
+        "warning; otherwise such a request is rejected, because the numbers of different "
+        "versions have different meanings",
     )
 
     @model_validator(mode="after")
@@ -202,35 +213,39 @@ class StudyPlan(Message):
     texts: int | None = Field(
         default=None,
         ge=2,
-        description="texts needed to tell a mean score from a fixed value (two-sided t); null"
-        " without `effect`; see `warnings`",
+        description="texts needed to detect a difference between the mean score and a fixed "
+        "value (two-sided t test); null without `effect`; see `warnings`",
     )
     texts_upper: int | None = Field(
         default=None,
         ge=2,
-        description="the same for the upper end of the one-sided 80 % interval of the scores'"
-        " spread: a cautious number when the report has few texts",
+        description="the same number, computed with the upper end of a one-sided 80 % interval "
+        "of the scores' spread: a cautious number when the report has few texts",
     )
     compared_texts: int | None = Field(
         default=None,
         ge=2,
-        description="texts that both systems must share (paired t), computed from their "
-        "differences here; null without `effect` or `against`; see `warnings`",
+        description="texts that both systems must share (paired t test), computed from their "
+        "differences in this report; null without `effect` or `against`; see `warnings`",
     )
     compared_texts_upper: int | None = Field(
-        default=None, ge=2, description="as `texts_upper`, for `compared_texts`"
+        default=None,
+        ge=2,
+        description="the cautious number, as in `texts_upper`, for `compared_texts`",
     )
     draws: int | None = Field(
         default=None,
         ge=1,
-        description="random explanations that a two-sided test of one explanation needs, in "
-        "one block; null without `beat_rate`, and for metrics without random "
+        description="random explanations that a two-sided test of one explanation needs, if all "
+        "are drawn at once; null without `beat_rate`, and for metrics without random "
         "explanations; see `warnings`",
     )
     one_sided_draws: int | None = Field(
-        default=None, ge=1, description="the same for a one-sided test"
+        default=None, ge=1, description="the same number for a one-sided test"
     )
-    warnings: tuple[str, ...] = Field(default=(), description="why a number is null or doubtful")
+    warnings: tuple[str, ...] = Field(
+        default=(), description="reasons why a number is null or doubtful"
+    )
 
 
 class Plot(Message):
@@ -246,8 +261,8 @@ class BatchReport(Message):
     """Fields of every metric's batch report. A metric adds its own tables."""
 
     metric: str
-    scored: int = Field(ge=0, description="results that this report rests on")
-    undefined: int = Field(ge=0, description="results without a score")
+    scored: int = Field(ge=0, description="number of results that this report is based on")
+    undefined: int = Field(ge=0, description="number of results without a score")
     finding: str = Field(
         default="", description="the meaning of the results in a sentence or two, and their number"
     )
@@ -257,22 +272,23 @@ class BatchReport(Message):
     duplicates: int = Field(
         default=0,
         ge=0,
-        description="results left out because another has the same request and report",
+        description="results left out because they have the same request and result as another one",
     )
     score: Interval = Field(description="mean score, with its interval over texts")
     sequence: SequenceInterval | None = Field(
         default=None,
-        description="an interval of the texts' mean score, if requested; null if the score "
-        "has no range, or if the looks so far contradict each other",
+        description="an interval of the texts' mean score, if requested; null if the score has "
+        "no range, or if the intervals of earlier reports contradict each other",
     )
     reasons: dict[str, Count] = Field(
         default_factory=dict,
-        description="code → results whose score is null for this reason; a result may have "
-        "several reasons",
+        description="code → number of results whose score is null for this reason; a result may "
+        "have several reasons",
     )
     by_language: dict[str, LanguageScores] = Field(
         default_factory=dict,
-        description="language of the text → its results; results without a language are left out",
+        description="language of the text → number of results; results without a language are "
+        "left out",
     )
     parts: dict[str, PartSummary] = Field(
         default_factory=dict,
@@ -306,13 +322,15 @@ class BatchReport(Message):
     )
     corrected: dict[str, str] = Field(
         default_factory=dict,
-        description="p-values corrected for several tests → the correction. No other p-value "
-        "is corrected, and every interval is for a single number",
+        description="names of the p-values that are corrected for several tests → the "
+        "correction. No other p-value and no interval is corrected",
     )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()
     seed: int
     resamples: int
     confidence: float
-    statistics_version: str = Field(default="1", description="version of the methods for intervals")
+    statistics_version: str = Field(
+        default="1", description="version of the methods that compute intervals"
+    )
     service_version: str

@@ -65,12 +65,14 @@ class Example(Message):
     prompt: PromptKeys | None = Field(
         default=None,
         exclude_if=lambda prompt: prompt is None,
-        description="replaces keys of a causal model's own prompt, if its entry allows that",
+        description="settings that replace those of a causal model's own prompt, if its entry "
+        "allows this",
     )
     language: BcpTag | None = Field(
         default=None,
         exclude_if=lambda language: language is None,
-        description="BCP 47, for the `{language}` of a prompt; absent: identified from the text",
+        description="BCP 47 language that replaces `{language}` in a prompt; absent: identified "
+        "from the text",
     )
     categories: bool = Field(
         default=False,
@@ -119,7 +121,9 @@ class Tokens(Message):
     ends: tuple[int | None, ...] = Field(
         description="end of each token, exclusive; null for other parts"
     )
-    truncated: bool = Field(description="whether the model reads only the beginning of the example")
+    truncated: bool = Field(
+        description="true if the example is too long and the model reads only its beginning"
+    )
     mask_id: TokenId | None = Field(description="the text of a masked token, if there is one")
     unk_id: TokenId | None
     pad_id: TokenId | None
@@ -144,10 +148,12 @@ class Row(Message):
     """A variation of an example. Tokens are replaced first, then all but `kept` deleted."""
 
     kept: tuple[Position, ...] | None = Field(
-        default=None, description="positions that stay, ascending; absent: all"
+        default=None,
+        description="positions of the tokens that stay, in ascending order; "
+        "absent: all tokens stay",
     )
     replaced: tuple[tuple[Position, TokenId], ...] = Field(
-        default=(), description="(position, token id) pairs"
+        default=(), description="tokens to insert, as pairs of position and token id"
     )
 
 
@@ -175,10 +181,12 @@ class WordRow(Message):
     """A variation of an example. Words are masked or replaced first, then cut to `kept`."""
 
     kept: tuple[WordPosition, ...] | None = Field(
-        default=None, description="words that stay, ascending; absent: all"
+        default=None,
+        description="positions of the words that stay, in ascending order; absent: all words stay",
     )
     masked: tuple[WordPosition, ...] = Field(
-        default=(), description="words that become the model's `mask_text`"
+        default=(),
+        description="positions of the words that are replaced by the model's `mask_text`",
     )
     replaced: tuple[tuple[WordPosition, Text], ...] = Field(
         default=(), description="pairs of a word and its replacement"
@@ -190,7 +198,8 @@ class WordRows(Message):
 
     example: Example
     words: tuple[WordSpan, ...] = Field(
-        max_length=MOST_CHARACTERS, description="ascending, those of `text` first; none overlap"
+        max_length=MOST_CHARACTERS,
+        description="the words in ascending order, those of `text` first; they must not overlap",
     )
     rows: tuple[WordRow, ...] = Field(max_length=MOST_ROWS)
 
@@ -228,13 +237,14 @@ class WordJudgements(Message):
     """Label probabilities of each variation, in order."""
 
     probabilities: tuple[tuple[float, ...] | None, ...] = Field(
-        description="(R, L), rows of sum 1; null: it could not be read"
+        description="an array of shape (R, L) whose rows sum to 1; a row is null if it could not "
+        "be read"
     )
     unread: Unread | None = Field(
-        default=None, description="why the first null row could not be read"
+        default=None, description="the reason why the first null row could not be read"
     )
     uncertainty: float = Field(
-        default=0, ge=0, le=1, description="the largest uncertainty of a row"
+        default=0, ge=0, le=1, description="the largest uncertainty of any row"
     )
 
 
@@ -243,7 +253,7 @@ class AttributionMethod(Message):
 
     name: Literal["attention", "gradient", "integrated_gradients", "lime"]
     attention: Literal["mean", "last", "rollout"] = Field(
-        default="mean", description="over layers; heads are averaged"
+        default="mean", description="how layers are combined; heads are averaged"
     )
     gradient: Literal["l2", "input_x_gradient"] = "l2"
     steps: int = Field(default=32, ge=2, le=1_000, description="steps of integrated gradients")
@@ -262,7 +272,8 @@ class Attributions(Message):
     values: tuple[float, ...] = Field(description="(T,), one a token")
     convergence_gap: float | None = Field(
         default=None,
-        description="integrated gradients: sum of values minus the difference of logits",
+        description="error of integrated gradients: the sum of the values minus the difference "
+        "of the logits",
     )
 
 
@@ -280,7 +291,8 @@ class Sampling(Message):
         default=None,
         max_length=20_000,
         exclude_if=lambda schema: schema is None,
-        description="JSON Schema that a chat's answer must fit, where its server constrains it",
+        description="JSON Schema that the answer of a chat must match, if the model's server "
+        "enforces schemas",
     )
 
 
@@ -301,8 +313,9 @@ class Prompt(Message):
         default=None,
         ge=0,
         le=2**31 - 1,
-        description="number of the seed's draw, used instead of the prompt's position in the call, "
-        "so that a prompt gives the same answer alone and among others; absent: the position",
+        description="number that is combined with the seed in place of the prompt's position in "
+        "the call, so that a prompt gets the same answer alone and among others; absent: the "
+        "position",
     )
 
     @model_validator(mode="after")
@@ -315,10 +328,13 @@ class Prompt(Message):
 class WrittenToken(Message):
     """A token of a completion."""
 
-    id: TokenId | None = Field(description="null if the server does not say")
+    id: TokenId | None = Field(description="null if the server does not report it")
     start: int = Field(ge=0, description="character offset into the completion's text")
     end: int = Field(ge=0, description="character offset, exclusive")
-    logprob: float = Field(le=0, description="natural logarithm, under the unscaled distribution")
+    logprob: float = Field(
+        le=0,
+        description="natural logarithm of the token's probability, before temperature is applied",
+    )
 
 
 class Completion(Message):
@@ -327,7 +343,7 @@ class Completion(Message):
     text: str
     tokens: tuple[WrittenToken, ...]
     finish: Literal["stop", "length", "given"] = Field(
-        description="`given`: the text was not generated but scored"
+        description="why the generation ended; `given`: the text was not generated but scored"
     )
     reasoning: str | None = Field(
         default=None,
@@ -356,11 +372,11 @@ class Description(Message):
     kind: ModelKind
     use: ModelUse
     labels: tuple[str, ...] = Field(
-        description="labels of a classifier, or of a causal model's own prompt; else empty"
+        description="labels of a classifier, or of a causal model's own prompt; otherwise empty"
     )
     languages: tuple[str, ...]
     mask_text: str = Field(
-        default=MASK_TEXT, description="the replacement of a masked word in rows of words"
+        default=MASK_TEXT, description="the text that replaces a masked word in rows of words"
     )
 
 

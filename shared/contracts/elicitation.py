@@ -52,16 +52,17 @@ class ExplanationsOwnPrompt(Message):
 
     system: Template | None = None
     user: Template = Field(
-        description="with `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}`, "
-        "`{question}`; `{label}` is `target_label`, `{policy}`, `{labels}` and `{language}` are "
-        "known, too; a brace is written `{{`"
+        description="must contain `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}` "
+        "and `{question}`. May contain `{label}` (the `target_label`), `{policy}`, `{labels}` "
+        "and `{language}`. Write a literal brace as `{{`"
     )
     reader: Reader = Field(
         default="hatexscore",
-        description="reader of the decision; a metric reads it as in explanations "
-        "(`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, "
-        "in English); `labels` expects a line that is one of `labels`, alone or "
-        "after a word such as `Label:`; `none`: `target_label` is explained",
+        description="what reads the decision in the answer. A metric reads it as it does in "
+        "explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, "
+        "in English). `labels` expects a line with one of `labels`, alone or after a word "
+        "such as `Label:`. `none`: the answer has no decision, because it explains "
+        "`target_label`",
     )
     labels: tuple[Label, ...] = Field(
         default=(), max_length=32, description="the possible decisions, for the reader `labels`"
@@ -73,8 +74,8 @@ class ExplanationsOwnPrompt(Message):
         default=None,
         min_length=1,
         max_length=100,
-        description="words after which the explanation begins, such as `Explanation:`; "
-        "absent: the whole answer is the explanation",
+        description="text after which the explanation begins, such as `Explanation:`; absent: "
+        "the whole answer is the explanation",
     )
 
     @field_validator("system", "user")
@@ -144,30 +145,34 @@ class ExplanationsSpan(Message):
     end: int = Field(ge=0, description="character offset, exclusive")
     by: Literal["rules", "reader"] = Field(
         default="rules",
-        description="source of the decision; `rules`: a field of the answer; `reader`: "
-        "the trained reader",
+        description="what read the decision; `rules`: a field of the answer; `reader`: the "
+        "trained reader",
     )
 
 
 class ExplanationsPromptUse(Message):
     """Identifies the prompt, so that the same question can be asked again."""
 
-    name: Annotated[str, Word] = Field(description="`own`: it came with the request")
+    name: Annotated[str, Word] = Field(
+        description="the prompt's name; `own`: the request contained the prompt"
+    )
     version: Annotated[str, Word] | None
     sha256: Annotated[str, Word] = Field(
-        description="of the prompt's file; of an own one, of its fields as JSON"
+        description="SHA-256 of the prompt's file, or of the fields of your own prompt as JSON"
     )
-    shots: int = Field(ge=0, description="demonstrations before the question")
+    shots: int = Field(ge=0, description="number of demonstrations before the question")
     source: Annotated[str, Word]
-    deviations: tuple[Annotated[str, Word], ...] = Field(description="deviations from the source")
+    deviations: tuple[Annotated[str, Word], ...] = Field(
+        description="how the prompt deviates from its source"
+    )
 
 
 class ExplanationsElicitation(Message):
     """A parsed model answer."""
 
     outcome: Outcome = Field(
-        description="`refused`: the model would not; `unparsable`: no decision can be read; "
-        "neither is ever scored"
+        description="`refused`: the model refuses to answer; `unparsable`: no decision can be "
+        "read; neither is scored"
     )
     decision: Annotated[str, Word] | None = Field(
         description="the decision as the answer states it, in the prompt's labels; the "
@@ -176,11 +181,11 @@ class ExplanationsElicitation(Message):
     decided_by: Literal["model", "request"]
     conclusion: ExplanationsSpan | None = Field(description="the sentence that states the decision")
     p: dict[Annotated[str, Word], Share] | None = Field(
-        description="label → its probability when the same model judges the text by its own "
-        "prompt for labels, without an explanation; null: `obstacles` says why"
+        description="label → its probability when the same model judges the text with its own "
+        "prompt for labels and without an explanation; null: `obstacles` gives the reason"
     )
     probability: Share | None = Field(description="probability of the decision, from `p`")
-    reading: Reading | None = Field(description="the way `p` was read")
+    reading: Reading | None = Field(description="how `p` was read")
     mass: Share | None = Field(description="probability of all labels together")
     stated_p: Share | None = Field(
         description="product of the probabilities of the tokens that state the decision, each "
@@ -195,7 +200,7 @@ class ExplanationsElicitation(Message):
         description="the chain of thought before the answer; never scored as an explanation; null "
         "if there was none, or if the model's entry does not keep it (`keep_reasoning`)"
     )
-    reasoning_tokens: int | None = Field(description="null: not known")
+    reasoning_tokens: int | None = Field(description="null if unknown")
     finish: Literal["stop", "length", "given"]
     language: Annotated[str, Word] = Field(
         description="language of the text, BCP 47; `und`: undecided"
@@ -209,10 +214,10 @@ class ExplanationsProvenance(Message):
     prompt: ExplanationsPromptUse
     model: ModelUse | None = Field(description="null if the answer was sent")
     seed: int
-    generation: dict[str, Any] = Field(description="sampling in force")
+    generation: dict[str, Any] = Field(description="settings of the sampling that were used")
     policy: Annotated[str, Word] | None = Field(
-        description="name of the policy; `own`: words sent with the request; null: the "
-        "prompt's default"
+        description="name of the policy; `own`: a text sent with the request; null: the prompt's "
+        "default"
     )
     service_version: str
 
@@ -225,16 +230,19 @@ class Explain(Message):
         description="the causal model that decides and explains; absent: the request's `model`",
     )
     prompt: PromptName | ExplanationsOwnPrompt | None = Field(
-        default=None, description="a prompt's name, or your own; absent: the metric's own"
+        default=None,
+        description="the name of a prompt, or your own prompt; absent: the metric's prompt",
     )
     shots: Shots = Field(
         default=0, description="number of demonstrations, for a prompt that has them"
     )
-    style: Style = Field(default="chat", description="`raw`: for a model without a chat template")
+    style: Style = Field(
+        default="chat", description="`raw`: a format for models without a chat template"
+    )
     policy: PolicyName | ExplanationsOwnPolicy | None = Field(
         default=None,
-        description="the policy that the model decides by; absent: the request's `policy`, if"
-        " it has one in words and the prompt has a place for it",
+        description="the policy by which the model decides; absent: the request's `policy`, if "
+        "it is a text and the prompt has a place for it",
     )
     target_label: str | None = Field(
         default=None,
@@ -266,7 +274,7 @@ class ExplainableRequest(LanguageRequest):
         default=None,
         exclude_if=lambda explain: explain is None,
         description="instead of an explanation: a model decides and explains, and the same job "
-        "scores it; `true`: the request's `model`, with the metric's prompt",
+        "scores it; `true`: with the request's `model` and the metric's prompt",
     )
 
     @field_validator("explain", mode="before")

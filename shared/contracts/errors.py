@@ -44,10 +44,10 @@ class ScoringError(Exception):
 
     status = 500
     slug = "internal"
-    title = "Something went wrong on our side"
+    title = "The service failed because of an internal error"
     cure = (
-        "Send the request again once. If it fails again, ask the operator and quote the "
-        "`error_id` or `x-request-id`."
+        "Send the request again once. If it fails again, report the `error_id` or `x-request-id` "
+        "to the operator."
     )
     retry_after: int | None = None  # seconds after which a retry makes sense
 
@@ -75,8 +75,8 @@ class DegenerateInput(BadInput):
     slug = "degenerate-input"
     title = "The metric is undefined on this input"
     cure = (
-        "The service works. `detail` says what this input lacks. Leave the input out, or send"
-        " another."
+        "The service works as intended. `detail` says what this input lacks. Leave the input "
+        "out, or send another one."
     )
 
 
@@ -86,8 +86,8 @@ class ModelUnusable(BadInput):
     slug = "model-unusable"
     title = "The model cannot be used"
     cure = (
-        "Name another model (`GET /v1/models`), or have the operator repair its entry in "
-        "`models.toml`: `touchstone models check MODEL` reports the fault."
+        "Choose another model (`GET /v1/models`), or ask the operator to repair this model's "
+        "entry in `models.toml`; `touchstone models check MODEL` shows the fault."
     )
 
 
@@ -98,8 +98,8 @@ class TooCostly(BadInput):
     slug = "too-costly"
     title = "The request asks for more work than one job may do"
     cure = (
-        "Lower the fields listed in `errors`, starting with the first, or have the operator "
-        "raise `TOUCHSTONE_MAX_WORK_SECONDS`."
+        "Lower the values of the fields listed in `errors`, starting with the first, or ask the "
+        "operator to raise `TOUCHSTONE_MAX_WORK_SECONDS`."
     )
 
 
@@ -108,10 +108,10 @@ class TooManyRows(TooCostly):
     call."""
 
     slug = "too-many-rows"
-    title = "The request asks for more rows than one job may send to a model's server"
+    title = "The request needs more calls to a model's server than one job may make"
     cure = (
-        "Lower the fields listed in `errors`, use a model that the service runs itself, or "
-        "have the operator raise `TOUCHSTONE_SERVER_ROWS`."
+        "Lower the values of the fields listed in `errors`, use a model that the service runs "
+        "itself, or ask the operator to raise `TOUCHSTONE_SERVER_ROWS`."
     )
 
 
@@ -120,16 +120,16 @@ class TextTooLong(BadInput):
 
     slug = "text-too-long"
     title = "The text is longer than the model reads"
-    cure = "Send a shorter text, or name a model that reads longer texts."
+    cure = "Send a shorter text, or choose a model that reads longer texts."
 
 
 class AnswerCut(BadInput):
     """A model used all its tokens for reasoning and gave no answer."""
 
     slug = "answer-cut-by-reasoning"
-    title = "The model reasoned until its tokens were used up"
+    title = "The model used all its tokens for reasoning"
     cure = (
-        "Name another model, or have the operator raise `reasoning_tokens` of this one in "
+        "Choose another model, or ask the operator to raise `reasoning_tokens` of this model in "
         "`models.toml`."
     )
 
@@ -141,8 +141,8 @@ class ModelCannot(BadInput):
     slug = "model-cannot"
     title = "The model lacks an ability that the request needs"
     cure = (
-        "Name a model with the ability in `ability`; `GET /v1/models` lists each one's "
-        "`capabilities`."
+        "Choose a model that has the ability named in `ability`; `GET /v1/models` lists the "
+        "`capabilities` of each model."
     )
 
     def __init__(
@@ -161,8 +161,8 @@ class AttemptsExhausted(ScoringError):
     slug = "attempts-exhausted"
     title = "The job used all its attempts"
     cure = (
-        "Send the request again later. If it fails again, ask the operator for the log of the"
-        " job's worker."
+        "Send the request again later. If it fails again, ask the operator to look at the log of "
+        "the job's worker."
     )
 
 
@@ -171,7 +171,7 @@ class JobStopped(ScoringError):
 
     slug = "job-stopped"
     title = "The job was stopped"
-    cure = "Send the request again if its result is still wanted."
+    cure = "Send the request again if you still need the result."
 
 
 class JobCancelled(JobStopped):
@@ -188,7 +188,7 @@ class NotThere(ScoringError):
     status = 404
     slug = "not-found"
     title = "Not found"
-    cure = "Check the address and the id; ids of other tenants are not found either."
+    cure = "Check the address and the id. Ids of other tenants are not found either."
 
 
 class UnknownFile(NotThere):
@@ -223,8 +223,9 @@ class QuotaExceeded(ScoringError):
     title = "The quota is used up"
     cure = (
         "`violated-policies` names the limit. For `requests`, `open-streams`, `uploads` and "
-        "`bulk-calls`, wait for `Retry-After`. For the other limits, let jobs or batches end,"
-        " delete files or saved views, close review queues, or have the limit raised."
+        "`bulk-calls`, wait for `Retry-After`. For the other limits, wait until jobs or "
+        "batches end, delete files or saved views, close review queues, or ask the operator "
+        "to raise the limit."
     )
 
     def __init__(self, detail: str, *, policy: str, retry_after: int | None) -> None:
@@ -258,8 +259,8 @@ class StorageFull(FileStoreAway):
     slug = "storage-full"
     title = "There is no space left"
     cure = (
-        "Have the operator free or add space at `TOUCHSTONE_FILES_URL`, then send the request"
-        " again."
+        "Ask the operator to free or add space at `TOUCHSTONE_FILES_URL`, then send the request "
+        "again."
     )
     retry_after = 60
 

@@ -18,8 +18,9 @@ class GoldColumns(Message):
     )
     rationale: Annotated[MetadataKey, Word] = Field(
         default="gold_rationale",
-        description="passages of the text that people marked: JSON, `[[start, end], …]` or "
-        "`[{start, end}, …]`, character offsets, `end` exclusive; `[]`: they marked nothing",
+        description="passages of the text that people marked: JSON such as `[[start, end], …]` "
+        "or `[{start, end}, …]` with character offsets, `end` exclusive; `[]` if they marked "
+        "nothing",
     )
     rating: Annotated[MetadataKey, Word] = Field(
         default="rating",
@@ -29,8 +30,8 @@ class GoldColumns(Message):
     )
     accepted_from: float | None = Field(
         default=None,
-        description="ratings of at least this accept the explanation; absent: the higher one, "
-        "where there are two values",
+        description="a rating of at least this value accepts the explanation; absent: the higher "
+        "value, if there are only two values",
     )
 
 
@@ -38,7 +39,7 @@ class ConfusionCell(Message):
     """The count for one gold label and decision."""
 
     gold: str
-    decided: str | None = Field(description="null: no decision could be read")
+    decided: str | None = Field(description="the decision; null if none could be read")
     results: Count
 
 
@@ -62,7 +63,9 @@ class GoldLabels(Message):
 
     results: Count = Field(description="results with a gold label")
     unread: Count = Field(description="results with a gold label whose decision could not be read")
-    refused: Count = Field(description="results with a gold label whose model refused")
+    refused: Count = Field(
+        description="results with a gold label where the model refused to answer"
+    )
     accuracy: Interval = Field(
         description="share of correct decisions among the decided results, [0, 1]"
     )
@@ -73,18 +76,20 @@ class GoldLabels(Message):
     chance: float | None = Field(
         ge=0,
         le=1,
-        description="accuracy on the decided results of always choosing the most frequent "
-        "gold label; null if nothing was decided",
+        description="accuracy that always choosing the most frequent gold label would have on "
+        "the decided results; null if nothing was decided",
     )
     chance_of_all: float | None = Field(
-        default=None, ge=0, le=1, description="the same over all results with a gold label"
+        default=None, ge=0, le=1, description="the same accuracy over all results with a gold label"
     )
     macro_f1: Interval = Field(
         description="mean of the labels' F1 over the decided results, [0, 1]"
     )
-    kappa: Interval = Field(description="Cohen's, of decisions and gold labels, [-1, 1]")
+    kappa: Interval = Field(description="Cohen's kappa of decisions and gold labels, [-1, 1]")
     labels: tuple[LabelAccuracy, ...]
-    confusion: tuple[ConfusionCell, ...] = Field(description="cells that are not empty")
+    confusion: tuple[ConfusionCell, ...] = Field(
+        description="the cells of the confusion matrix that are not empty"
+    )
 
 
 class Plausibility(Message):
@@ -92,15 +97,20 @@ class Plausibility(Message):
     DeYoung et al., 2020). Texts without any passage are left out."""
 
     results: Count = Field(
-        description="results where people marked passages, or where the explanation rests on some"
+        description="results where people marked passages, or where the explanation is based on "
+        "passages"
     )
-    without_spans: Count = Field(description="explanations among them that rest on no passage")
-    character_f1: Interval = Field(description="F1 of the overlap, mean over results, [0, 1]")
+    without_spans: Count = Field(
+        description="number of these results whose explanation is based on no passage"
+    )
+    character_f1: Interval = Field(
+        description="F1 of the overlap in characters, mean over results, [0, 1]"
+    )
     span_f1: Interval = Field(
         description="F1 of passages; a passage matches if intersection over union is at least 0.5"
     )
     chance: Interval = Field(
-        description="`character_f1` of the same passages at a random place of the text"
+        description="`character_f1` if the same passages were at random places in the text"
     )
     above_chance: Interval = Field(description="mean of `character_f1` - chance, [-1, 1]")
 
@@ -108,21 +118,22 @@ class Plausibility(Message):
 class CalibratedThreshold(Message):
     """The threshold on the score that agrees best with people's yes or no."""
 
-    results: Count = Field(description="results whose ratings have a majority for yes or no")
+    results: Count = Field(description="results whose ratings have a majority of yes or of no")
     ties: Count = Field(description="results left out because as many people say yes as no")
     value: float | None = Field(
-        description="score threshold; a score at least as good is accepted; null: `reason` says why"
+        description="threshold of the score; a score at least as good is accepted; null: "
+        "`reason` gives the reason"
     )
     low: float | None = Field(
-        description="lower end of its interval, percentile bootstrap over texts"
+        description="lower end of the threshold's interval, by percentile bootstrap over texts"
     )
     high: float | None
     agreed: Interval = Field(
-        description="share of texts where score and majority agree; each text is decided by a"
-        " threshold chosen without it, [0, 1]"
+        description="share of texts where score and majority agree, [0, 1]; the threshold for "
+        "each text is chosen without this text"
     )
     chance: float | None = Field(
-        ge=0, le=1, description="the same share if every text got the more frequent answer"
+        ge=0, le=1, description="the same share if every text had the more frequent answer"
     )
     kappa: Interval = Field(description="Cohen's kappa of the same decisions, [-1, 1]")
     alpha_people: Interval = Field(
@@ -130,11 +141,11 @@ class CalibratedThreshold(Message):
         "that several people rated, ties included"
     )
     alpha_with_score: Interval = Field(
-        description="the same with the score's decisions as one more person; if it is not far"
-        " below `alpha_people`, the score decides like a person"
+        description="the same alpha, with the score's decisions as one more person; if it is not "
+        "far below `alpha_people`, the score decides like a person"
     )
     reason: Annotated[str, Word] | None = Field(
-        default=None, description="why the threshold is null"
+        default=None, description="the reason why the threshold is null"
     )
 
 
@@ -143,8 +154,10 @@ class HumanRatings(Message):
 
     results: Count = Field(description="results with a score and a rating")
     people: Count
-    spearman: Interval = Field(description="rank correlation with the mean rating, [-1, 1]")
-    kendall: Interval = Field(description="tau-b with the mean rating, [-1, 1]")
+    spearman: Interval = Field(
+        description="Spearman's rank correlation with the mean rating, [-1, 1]"
+    )
+    kendall: Interval = Field(description="Kendall's tau-b with the mean rating, [-1, 1]")
     alpha: Interval = Field(
         description="Krippendorff's alpha, interval, of the ratings of several people, at most 1"
     )

@@ -38,35 +38,36 @@ class Judgement(Message):
 
     labels: tuple[str, ...] = Field(min_length=1)
     probabilities: tuple[Share, ...] | None = Field(
-        description="(L,) in the order of `labels`, with sum 1 unless the model has outputs "
-        "without a label; null: `unread` says why"
+        description="an array of length L in the order of `labels`, with sum 1 unless the model "
+        "has outputs without a label; null: `unread` gives the reason"
     )
     mass: float | None = Field(
         default=None,
         ge=0,
         le=1,
-        description="probability of all labels together, before normalising; null: unknown",
+        description="probability of all labels together, before they are normalised; null: unknown",
     )
     reading: Reading | None = Field(
-        description="the way `probabilities` were read; null if none was found"
+        description="how `probabilities` were read; null if they could not be read"
     )
     uncertainty: float = Field(
         default=0,
         ge=0,
         le=1,
-        description="how far a probability may be off because of the way it was read: the share of "
-        "labels that a server did not list, or half the 95 % Wilson interval of votes",
+        description="how far a probability may be off because of the way it was read: the "
+        "possible share of labels that a server did not list, or half the width of the 95 % "
+        "Wilson interval of votes",
     )
     votes: int | None = Field(
         default=None,
         ge=1,
         exclude_if=lambda votes: votes is None,
-        description="number of drawn answers, if a probability is a share of them",
+        description="number of drawn answers, if the probability is a share of such answers",
     )
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="hash of the prompt around an empty text, if the example has its own prompt",
+        description="hash of the prompt with an empty text, if the example has its own prompt",
     )
     read_share: Share = Field(
         default=1.0, description="share of the text that the model read; below 1: the text was cut"
@@ -100,8 +101,8 @@ class Judgement(Message):
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = (
-            f"P is the share of {self.votes} votes, but a difference of P needs at least "
-            f"{FEWEST_VOTES}"
+            f"the probability is a share of {self.votes} votes, but comparing probabilities needs "
+            f"at least {FEWEST_VOTES} votes"
         )
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
@@ -162,7 +163,7 @@ def with_mass(
     if mass < NO_MASS:
         detail = (
             f"all labels together have a probability of only {mass:.3g}, so the model would "
-            "answer something else"
+            "rather answer something else"
         )
         return unread(labels, "answer-unread", detail, reading=reading, mass=mass)
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)
@@ -192,7 +193,7 @@ def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
     read = sum(counts.values())
     labels = tuple(counts)
     if read < max(1.0, NO_MASS * draws):
-        detail = f"none of {draws} answers is a label"
+        detail = f"none of the model's {draws} answers is a label"
         return unread(labels, "answer-unread", detail, reading="votes", mass=read / draws)
     shares = tuple(count / read for count in counts.values())
     return Judgement(
@@ -234,8 +235,9 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
         if abs(part.excess) > MOST_EXCESS:
             yield (
                 f"ece_perturbed: with {part.kept:.0%} of the words left ({part.operator}) the "
-                f"probabilities of {use.name} are off by {part.excess:.2f} beyond what chance "
-                "explains (calibration error, see its card), and so may their differences be"
+                f"probabilities of {use.name} are off by {part.excess:.2f} more than chance "
+                "explains (calibration error, see the model's card); differences of these "
+                "probabilities may be off as well"
             )
 
 

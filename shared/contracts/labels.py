@@ -67,25 +67,31 @@ EXCLUSIVE_NOWHERE = frozenset({"obscene", "insult", "threat"})  # the Jigsaw col
 class LabelKeys(Message):
     """The keys of a model entry that define its labels."""
 
-    task: Task | None = Field(default=None, description="fixes the canonical labels")
+    task: Task | None = Field(default=None, description="the task, which sets the canonical labels")
     outputs: tuple[Output, ...] | None = Field(
         default=None,
         min_length=1,
-        description="output names in order; absent: the model's `id2label`",
+        description="names of the model's outputs in order; absent: the model's `id2label`",
     )
     labels: dict[Label, tuple[Output, ...]] | None = Field(
-        default=None, min_length=1, description="canonical label → outputs"
+        default=None, min_length=1, description="canonical label → the model's outputs that mean it"
     )
     ignore: tuple[Output, ...] = Field(
-        default=(), description="outputs in no canonical label; `*`: all that are left over"
+        default=(), description="outputs that belong to no canonical label; `*`: all other outputs"
     )
     activation: Literal["auto"] | Activation = "auto"
     combine: Combine | None = Field(
-        default=None, description="several outputs of one label; softmax: `sum`, else `max`"
+        default=None,
+        description="how several outputs of one label are combined; absent: `sum` "
+        "for softmax, else `max`",
     )
-    temperature: float | None = Field(default=None, gt=0, description="logits are divided by it")
+    temperature: float | None = Field(
+        default=None, gt=0, description="temperature by which logits are divided"
+    )
     threshold: Share | dict[Label, Share] | None = Field(
-        default=None, description="P at and above which a label is decided; never changes P"
+        default=None,
+        description="probability from which on a label is the decision; it never "
+        "changes probabilities",
     )
 
     @model_validator(mode="after")
@@ -271,7 +277,7 @@ def _activation(
         )
     if problem_type == "regression":
         raise ValueError(
-            "the model is a regression, so its outputs are not logits; set `activation`"
+            "the model is a regression model, so its outputs are not logits; set `activation`"
         )
     if len(outputs) == 1:
         return "one-output"

@@ -164,19 +164,21 @@ class JobRequest(Message):
     """Fields of every request that becomes a job."""
 
     model: ModelName | None = Field(
-        default=None, description="a configured model; absent: the default"
+        default=None, description="a configured model; absent: the default model"
     )
     metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict,
         max_length=MOST_METADATA,
         description=f"at most {MOST_METADATA} pairs",
     )
-    context: Context | None = Field(default=None, description="audit fields, returned with the job")
+    context: Context | None = Field(
+        default=None, description="your own data, returned with the job"
+    )
     webhook: EndpointId | None = Field(
         default=None,
-        description="the only webhook endpoint to notify; absent: all that listen to the event",
+        description="the only webhook endpoint to notify; absent: all that receive the event",
     )
-    do_not_store_text: bool = Field(default=False, description="keep no text after the job")
+    do_not_store_text: bool = Field(default=False, description="store no text after the job ends")
 
 
 class ScoreRequest(JobRequest):
@@ -185,12 +187,12 @@ class ScoreRequest(JobRequest):
     variant: Variant = Field(
         default="robust",
         description="`robust`: the paper with its defects corrected; `paper`: the equations as "
-        "printed; `reference`: the released code",
+        "printed; `reference`: like the released code",
     )
     seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of every random draw")
     trace: Trace | None = Field(
         default=None,
-        description="the judged answer in your tracing, to which pushes attach the score",
+        description="the judged answer in your tracing, to which scores are attached",
     )
 
 
@@ -204,7 +206,7 @@ class LanguageRequest(ScoreRequest):
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
         examples=["en", "de", "zh-Hant"],
-        description="BCP 47, used without a check; `auto` identifies it",
+        description="BCP 47 language, not checked; `auto` identifies it",
     )
     accept_untrained_languages: bool = Field(
         default=False,
@@ -236,9 +238,9 @@ class PartExcess(Message):
     operator: Literal["delete", "mask"] = Field(
         description="the operator applied to the other words"
     )
-    kept: float = Field(ge=0, le=1, description="share of the words that stayed")
+    kept: float = Field(ge=0, le=1, description="share of the words that were kept")
     excess: float = Field(
-        ge=-1, le=1, description="expected calibration error less its floor by chance"
+        ge=-1, le=1, description="expected calibration error minus the error expected by chance"
     )
 
 
@@ -254,54 +256,54 @@ class ModelUse(Message):
     dtype: str
     numerics: Numerics = Field(
         default="tolerance",
-        description="`bytes`: on one kind of processor the same request has the same bytes, "
-        "regardless of other work; `tolerance`: probabilities may move by 1e-5 in"
-        " float32, and by 0.02 in bfloat16, float16 and behind a server",
+        description="`bytes`: on one kind of processor the same request gives the same bytes, "
+        "whatever else runs; `tolerance`: probabilities may differ by 1e-5 in float32, and by "
+        "0.02 in bfloat16, float16 and behind a server",
     )
     prompt_sha256: str | None = Field(
         default=None,
         exclude_if=lambda sha256: sha256 is None,
-        description="hash of a causal model's own prompt around an empty text; behind a "
-        "server, of the prompt's turns as JSON",
+        description="hash of a causal model's own prompt with an empty text; for a model behind "
+        "a server, hash of the prompt's turns as JSON",
     )
     preset: Annotated[str, Word] | None = Field(
         default=None,
         exclude_if=lambda preset: preset is None,
-        description="the bundle of settings, prompt included, that the model's entry names, "
-        "as name@version",
+        description="the preset (settings including the prompt) that the model's entry names, as "
+        "name@version",
     )
     runtime: Literal["openvino"] | None = Field(
         default=None,
         exclude_if=lambda runtime: runtime is None,
-        description="the runtime, if it is not torch",
+        description="the runtime that computes the model, if it is not torch",
     )
     system_fingerprint: Annotated[str, Word] | None = Field(
         default=None,
         exclude_if=lambda fingerprint: fingerprint is None,
-        description="the build of a model's server, as it last reported it",
+        description="the version of the model's server, as last reported by the server",
     )
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
         exclude_if=lambda warnings: not warnings,
-        description="permanent doubts about its labels; repeated in every report that uses "
-        "the model",
+        description="permanent doubts about the model's labels, repeated in every report that "
+        "uses the model",
     )
     thresholds: dict[Annotated[str, Word], Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
         exclude_if=lambda thresholds: not thresholds,
-        description="label → least probability for this decision; absent: the likeliest label"
-        " is the decision",
+        description="label → smallest probability at which it is the decision; absent: the "
+        "likeliest label is the decision",
     )
     on_parts: tuple[PartExcess, ...] = Field(
         default=(),
         exclude_if=lambda parts: not parts,
-        description="its calibration on parts of texts, if its card states it",
+        description="the model's calibration on parts of texts, if its card states this",
     )
     training_tokens: tuple[Count, Count] | None = Field(
         default=None,
         exclude_if=lambda ends: ends is None,
-        description="1st and 99th percentile of the number of tokens, special ones included, "
-        "in its training texts, if its card states them",
+        description="1st and 99th percentile of the number of tokens, special ones included, in "
+        "the model's training texts, if its card states them",
     )
 
     def __hash__(self) -> int:
@@ -315,7 +317,9 @@ class Provenance(Message):
     metric_version: str
     variant: Variant
     seed: int
-    parameters: dict[str, Any] = Field(description="the parameters in force, defaults included")
+    parameters: dict[str, Any] = Field(
+        description="the parameters that were used, including defaults"
+    )
     models: tuple[ModelUse, ...] = Field(description="models that were called")
     service_version: str
     text_key: str | None = Field(
@@ -335,11 +339,15 @@ class LanguageFound(Message):
         description="BCP 47, varieties folded into their macrolanguage; `und`: undecided"
     )
     confidence: float = Field(
-        ge=0, le=1, description="share of the script, or probability of the model; 1: as sent"
+        ge=0,
+        le=1,
+        description="certainty: share of the script, or probability by the language model; 1: "
+        "the request states the language",
     )
     by: Literal["request", "script", "model", "assumed", "undecided"] = Field(
-        description="`assumed`: not recognised, and taken to be the language of the other "
-        "text, or the model's only training language; a warning reports this"
+        description="how the language was identified. `assumed`: it was not recognised, and the "
+        "language of the other text, or the model's only training language, is used; a "
+        "warning reports this"
     )
     likely: tuple[Annotated[str, Word], ...] = Field(
         default=(),
@@ -388,7 +396,7 @@ ReasonCode = Literal[
 class NullReason(Message):
     """The reason why a number is null."""
 
-    component: Annotated[str, Word] = Field(description="the component, or `score`")
+    component: Annotated[str, Word] = Field(description="the component that is null, or `score`")
     code: ReasonCode
     detail: Annotated[str, Word]
 
@@ -419,9 +427,11 @@ class Check(Message):
     )
     reason: Annotated[str, Word] | None = Field(
         default=None,
-        description="code of the problem, or of the reason why there is no answer; else null",
+        description="code of the problem, or of the reason why there is no answer; otherwise null",
     )
-    sentence: Sentence = Field(description="the result in plain English, without the caller's text")
+    sentence: Sentence = Field(
+        description="the result of the check in plain English, without the request's text"
+    )
 
 
 class Untested(Message):
@@ -458,13 +468,16 @@ class Report(Message):
     score: float | None = Field(description="null if undefined; see `reasons`")
     verdict: VerdictWord = Field(
         default="not_tested",
-        description="`problem_found`: a check failed; `holds_up`: every check that could be tested "
-        "passed, including the checks that the metric requires; else `not_tested`",
+        description="`problem_found`: a check failed; `holds_up`: every check that could be "
+        "tested passed, including the checks that the metric requires; otherwise `not_tested`",
     )
     reason: Sentence = Field(
-        default="", description="the reason in one sentence, without the caller's text"
+        default="",
+        description="the reason for the verdict in one sentence, without the request's text",
     )
-    checks: tuple[Check, ...] = Field(default=(), description="the gravest question first")
+    checks: tuple[Check, ...] = Field(
+        default=(), description="the checks, the most important question first"
+    )
     problems: tuple[Annotated[str, Word], ...] = Field(
         default=(), description="codes of the failed checks, worst first"
     )
@@ -477,7 +490,7 @@ class Report(Message):
     evidence: tuple[Evidence, ...] = Field(
         description="the spans of text that the score is based on"
     )
-    control: Message | None = Field(description="the chance baseline; null if undefined")
+    control: Message | None = Field(description="comparison with chance; null if undefined")
     warnings: tuple[str, ...] = Field(
         default=(), description="reasons why a value is null or doubtful"
     )

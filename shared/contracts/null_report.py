@@ -13,11 +13,12 @@ from shared.contracts.messages import Count, Message, Word
 class Histogram(Message):
     """Counts of values in equal bins between the least and the greatest value."""
 
-    low: float = Field(description="the least value: where the first bin begins")
-    high: float = Field(description="the greatest value: where the last bin ends, inclusive")
+    low: float = Field(description="the smallest value, where the first bin begins")
+    high: float = Field(description="the largest value, where the last bin ends (inclusive)")
     counts: tuple[Count, ...] = Field(
         min_length=1,
-        description="values in each bin, lowest first; one bin where all values are the same",
+        description="number of values in each bin, lowest first; a single bin if all values are "
+        "equal",
     )
 
     @model_validator(mode="after")
@@ -36,44 +37,45 @@ class Null(Message):
     adds its own fields, and defines the scores and their unit."""
 
     kind: Annotated[str, Word] = Field(
-        description="the property that they share with the explanation"
+        description="the property that random explanations share with the tested one"
     )
     placements: int | None = Field(
         default=None,
         ge=0,
-        description="number of other possible explanations of this kind; null above 1e15, and"
-        " if not counted",
+        description="number of other possible explanations of this kind; null if above 1e15 or "
+        "not counted",
     )
     draws: int = Field(ge=0, description="number of random explanations compared")
     win_rate_draws: int | None = Field(
         default=None,
         ge=0,
-        description="number of the first draws, on which the win rate is based; further draws"
-        " depend on their result. null in results of earlier versions: all draws",
+        description="number of draws in the first round, on which the win rate is based; whether "
+        "more are drawn depends on their result. Null in results of earlier versions, which "
+        "use all draws",
     )
     exact: bool = Field(
         default=False, description="whether the draws are all possible explanations of this kind"
     )
     overlap: Rate | None = Field(
         default=None,
-        description="mean intersection over union of the explanation's units with those of a "
-        "random one. Near 1, random explanations are almost the same as the explanation, and the "
-        "win rate tends to 1/2. null if the explanation is not a set of units",
+        description="mean intersection over union of the units of the tested explanation and a "
+        "random one. Near 1, random explanations are almost the same as the tested one, and "
+        "the win rate tends to 1/2. Null if the explanation is not a set of units",
     )
     p_value: PValue | None = Field(
         default=None,
-        description="one-sided, (1 + draws with at least this score) / (1 + draws); of the "
-        "first draws if these settle it",
+        description="one-sided p-value: (1 + draws with at least this score) / (1 + draws); from "
+        "the first round if that is clear",
     )
     p_anti: PValue | None = Field(
-        default=None, description="the other side: draws with at most this score"
+        default=None, description="the p-value of the other side: draws with at most this score"
     )
     p_two_sided: PValue | None = Field(
         default=None, description="twice the smaller of both, at most 1"
     )
     attainable_p: PValue | None = Field(
         default=None,
-        description="the least possible p-value, with all draws that the request allows, or "
+        description="the smallest possible p-value, with all draws that the request allows or "
         "with all placements",
     )
     ties: Rate | None = Field(default=None, description="share of the draws with the same score")
@@ -102,14 +104,17 @@ class Calibration(Message):
         description="number of passages of other posts; single words if the explanation "
         "quotes single words"
     )
-    least_placements: Count = Field(description="the fewest other placements of these passages")
+    least_placements: Count = Field(
+        description="the smallest number of other placements that one of these passages has"
+    )
     most_placements: Count = Field(description="the most")
     standing: float = Field(
         description="(fall of the log odds - mean) / (standard deviation + 0.1), for the "
         "explanation's words among all other placements: how much its words stand out"
     )
     p_anti: PValue = Field(
-        description="the other side: how often a random passage stands out as little or less"
+        description="the p-value of the other side: how often a random passage stands out at "
+        "most this much"
     )
 
 
@@ -124,5 +129,6 @@ class CalibratedNull(Null):
         "judges and languages that were measured",
     )
     calibration: Calibration | None = Field(
-        default=None, description="the texts that `p_calibrated` is based on; null without it"
+        default=None,
+        description="the texts that `p_calibrated` is based on; null without `p_calibrated`",
     )

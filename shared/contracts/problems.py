@@ -134,13 +134,16 @@ def pointer(steps: Iterable[str | int]) -> str:
 
 
 def attempts_exhausted(attempts: int, last: str) -> Problem:
-    detail = f"{attempts} attempts ended without a result; the last error was: {last}"
+    detail = f"{attempts} attempts attempts ended without a result; the last error was: {last}"
     return problem(AttemptsExhausted(detail))
 
 
 def timeout_problem(seconds: float) -> Problem:
     """Return the problem of a computation stopped at its deadline."""
-    detail = f"the job was stopped after {seconds:g} s, the most that a job may take; ask for less"
+    detail = (
+        f"the job was stopped after {seconds:g} s, the longest time that a job may take; "
+        "reduce the work that the request asks for"
+    )
     return problem(TooCostly(detail))
 
 
@@ -148,8 +151,8 @@ def endless_attempts(attempts: int) -> Problem:
     """Return the problem of a job whose last attempt hung its worker."""
     return problem(
         TooCostly(
-            f"{attempts} attempts ended without a result; in the last one the "
-            "computation did not end"
+            f"{attempts} attempts ended without a result; in the last attempt the computation did "
+            "not end"
         )
     )
 

@@ -38,8 +38,8 @@ LANGUAGE = "language"  # of the text as it was sent, BCP 47: a variation of it h
 OF_EXAMPLES = FROM_USERS | {LANGUAGE}
 NOT_ALLOWED = "the entry of {!r} does not allow a request to send a `prompt` (allow_request_prompt)"
 NO_LABELS = (
-    "it has no labels: HateXScore, FTC and ICE need `verbalizers` under "
-    "[models.prompt] in its entry, or a preset; a request may send its own `prompt`"
+    "the model has no labels, which HateXScore, FTC and ICE need. Add `verbalizers` under "
+    "[models.prompt] to its entry, or a preset; or send a `prompt` in the request"
 )
 # where a metric is refused for its judge, and not for a prompt that its request brought
 OF_THE_MODEL = (None, "/model", "/template", "/template/verbalizers", "/text", "/text_pair")
@@ -145,36 +145,41 @@ class PromptKeys(Message):
 
     style: Literal["chat", "raw"] | None = Field(
         default=None,
-        description="`chat` if there is a chat template; `raw`: the prompt is `user` alone",
+        description="`chat`: uses the model's chat template, the default if there is one; `raw`: "
+        "the prompt consists of `user` alone",
     )
     system: Template | None = None
     policy: Template | None = Field(default=None, description="value of `{policy}`")
     user: Template | None = Field(
-        default=None, description="the user's turn; absent: the task's own question"
+        default=None, description="the user's turn; absent: the standard question of the task"
     )
     after: Template | None = Field(
         default=None,
         description="a further turn of the user, after the turn with the text (Granite Guardian)",
     )
     answer_prefix: str = Field(
-        default="", max_length=1_000, description="text that the model writes before its label"
+        default="",
+        max_length=1_000,
+        description="text that precedes the label in the model's answer",
     )
     verbalizers: dict[LabelName, Annotated[tuple[Verbalizer, ...], Field(min_length=1)]] | None = (
-        Field(default=None, min_length=2, description="label → strings that stand for it")
+        Field(
+            default=None, min_length=2, description="label → strings that the model writes for it"
+        )
     )
     template_kwargs: dict[str, Any] = Field(
         default_factory=dict, description="arguments of the chat template"
     )
     add_generation_prompt: bool = True
     thinking: Literal["off", "before"] = Field(
-        default="off", description="`before`: the model writes its reasoning first"
+        default="off", description="`before`: the model writes its reasoning before the label"
     )
     reasoning_tokens: int = Field(default=512, ge=1, le=32_768)
     draws: int = Field(
         default=1,
         ge=1,
         le=64,
-        description="number of drawn reasonings; the probabilities are their mean",
+        description="number of reasonings that are drawn; the probabilities are averaged over them",
     )
 
     @field_validator("template_kwargs")
@@ -232,15 +237,15 @@ class PromptTable(PromptKeys):
         default=None,
         min_length=1,
         max_length=64,
-        description="a guard model's further labels, as it writes them → in words; a single "
-        "one is the question itself, and is not searched for in the answer",
+        description="a guard model's further labels: code that the model writes → description. A "
+        "single one is the question itself, and is not searched for in the answer",
     )
     shots: (
         Annotated[str, Field(min_length=1)] | Annotated[tuple[Shot, ...], Field(max_length=64)]
     ) = Field(
         default=(),
-        description="file of JSON Lines with `text` and `label`, next to `models.toml`; shown"
-        " before the question",
+        description="JSON Lines file with `text` and `label`, next to `models.toml`; these "
+        "examples are shown before the question",
     )
 
     @model_validator(mode="after")
@@ -352,10 +357,12 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
     Raises ValueError for an unknown placeholder."""
     if table.policy_file is not None:
         raise ValueError(
-            "prompt.policy_file: the file cannot be read here; write its text under `policy`"
+            "prompt.policy_file: a request cannot refer to a file; write the text under `policy`"
         )
     if isinstance(table.shots, str):
-        raise ValueError("prompt.shots: the file cannot be read here; list the shots in the entry")
+        raise ValueError(
+            "prompt.shots: a request cannot refer to a file; list the shots themselves"
+        )
     values = {"labels": ", ".join(forms[0].strip() for forms in (table.verbalizers or {}).values())}
     if table.policy is not None:
         values["policy"] = "".join(piece.text for piece in fill_template(table.policy, values))

@@ -23,7 +23,7 @@ Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 class Option(Message):
     """One answer that can be chosen."""
 
-    key: Key = Field(description="the letter that is put before it")
+    key: Key = Field(description="the letter that is shown before the option")
     text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
 
 
@@ -37,7 +37,9 @@ def _check_unique(options: tuple[Option, ...]) -> tuple[Option, ...]:
 
 Options = Annotated[
     tuple[Option, ...],
-    Field(min_length=2, max_length=26, description="in the order in which they are shown"),
+    Field(
+        min_length=2, max_length=26, description="the options, in the order in which they are shown"
+    ),
     AfterValidator(_check_unique),
 ]
 
@@ -63,7 +65,7 @@ class Explanation(Message):
     """An explanation with its label and stance."""
 
     explanation: Passage
-    label: Key = Field(description="the key of the option that it speaks about")
+    label: Key = Field(description="the key of the option that the explanation is about")
     stance: Stance = "support"
 
 

@@ -167,7 +167,7 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
         texts = words if ours else {*sent(request), *filter(None, written), *words}
         long = sorted((text for text in texts if len(text) > NAME), key=len, reverse=True)
         stripped["warnings"] = [
-            "a warning that repeats the text was not kept" if repeats(warning, long) else warning
+            "a warning that quotes the text was not stored" if repeats(warning, long) else warning
             for warning in getattr(report, "warnings", ())
         ]
     return stripped

@@ -15,17 +15,19 @@ IntervalMethod = Literal["wilson", "studentised", "bca", "order", "t", "exact"]
 class Interval(Message):
     """An estimate with its interval and the number of observations behind it."""
 
-    value: float | None = Field(description="the estimate; null without observations")
+    value: float | None = Field(description="the estimate; null if there are no observations")
     low: float | None = Field(
         description="lower end; null for fewer than two clusters, or if undefined"
     )
     high: float | None
     of: int = Field(ge=0, description="observations")
-    method: IntervalMethod | None = Field(default=None, description="the method that gave the ends")
+    method: IntervalMethod | None = Field(
+        default=None, description="the method that computed the two ends"
+    )
     clusters: int | None = Field(
         default=None,
         ge=0,
-        description="number of texts that the observations belong to; null: not known",
+        description="number of texts that the observations belong to; null: unknown",
     )
     effective: float | None = Field(
         default=None, ge=0, description="effective number of independent observations"
@@ -34,9 +36,9 @@ class Interval(Message):
     detectable: float | None = Field(
         default=None,
         ge=0,
-        description="smallest true distance that this number of texts detects with power 0.8, same "
-        "units; null if the quantity's range is narrower. Also null if all values are equal, "
-        "because nothing is known about the spread of further values",
+        description="smallest true difference that this number of texts detects with power 0.8, "
+        "in units of the value; null if the range of the value is narrower. Also null if all "
+        "values are equal, because the spread of further values is then unknown",
     )
 
 
@@ -62,8 +64,8 @@ class PartSummary(Message):
     all results."""
 
     mean: Interval = Field(description="mean over the results that have this part")
-    undefined: Count = Field(description="results where this part applies, but is unknown")
-    not_applicable: Count = Field(description="results where this part does not apply")
+    undefined: Count = Field(description="number of results where this part applies but is unknown")
+    not_applicable: Count = Field(description="number of results where this part does not apply")
 
 
 class SequenceInterval(Message):
@@ -71,7 +73,9 @@ class SequenceInterval(Message):
 
     low: float
     high: float
-    of: int = Field(ge=1, description="texts so far; several results of one text are averaged")
+    of: int = Field(
+        ge=1, description="number of texts so far; several results of one text are averaged"
+    )
 
 
 class LanguageScores(Message):
@@ -98,7 +102,7 @@ class SplitPair(Message):
     second: str
     difference: float = Field(description="mean of second - mean of first, units of the score")
     p_value: PValue | None = Field(
-        description="p-value of equal means; null if nothing can be permuted"
+        description="p-value for equal means; null if there is nothing to permute"
     )
     p_adjusted: PValue | None = Field(description="`p_value` after Holm over all pairs")
 
@@ -107,12 +111,15 @@ class ScoreSplit(Message):
     """The scores split by the values of one property."""
 
     by: str
-    values: tuple[SplitValue, ...] = Field(default=(), description="the lowest mean first")
+    values: tuple[SplitValue, ...] = Field(
+        default=(), description="the values of the split, the lowest mean first"
+    )
     without: Count = Field(description="results left out because they have no value")
     p_value: PValue | None = Field(
         default=None,
-        description="p-value of all means being equal. The values of whole texts are permuted, and "
-        "those of a text with several values within it; null if nothing can be permuted",
+        description="p-value for the hypothesis that all means are equal. Whole texts are "
+        "permuted, and for a text with several values, these values within the text; null if "
+        "there is nothing to permute",
     )
     within_texts: bool | None = Field(
         default=None,
@@ -137,7 +144,7 @@ class ComponentDifference(Message):
     report's, the second `against`. Differences are first - second."""
 
     component: Annotated[str, Word] = Field(description="`score`, or the component's name")
-    pairs: Count = Field(description="pairs where both systems have it")
+    pairs: Count = Field(description="number of pairs where both systems have this component")
     difference: Interval = Field(
         description="mean of first - second, in units of the component, with its interval "
         "over texts; above 0, the report's own results have the larger number"
@@ -145,8 +152,8 @@ class ComponentDifference(Message):
     first: float | None = Field(default=None, description="mean of the first on these pairs")
     second: float | None = Field(default=None, description="mean of the second on these pairs")
     p_value: PValue | None = Field(
-        description="two-sided p-value of a mean difference of 0: the larger of the next two;"
-        " null without pairs, 1 for a single text"
+        description="two-sided p-value for a mean difference of 0: the larger of the next two; "
+        "null without pairs, 1 for a single text"
     )
     p_t: PValue | None = Field(description="p-value of a t test over texts")
     p_randomization: PValue | None = Field(
@@ -192,11 +199,18 @@ class VerdictChange(Message):
 class ProblemChange(Message):
     """Pairs where only one of two systems has a problem."""
 
-    problem: Annotated[str, Word] = Field(description="its code, as in `problems` of a result")
-    only_first: Count = Field(description="pairs where only the report's own result has it")
-    only_second: Count = Field(description="pairs where only the result of `against` has it")
+    problem: Annotated[str, Word] = Field(
+        description="code of the problem, as in `problems` of a result"
+    )
+    only_first: Count = Field(
+        description="pairs where only the report's own result has the problem"
+    )
+    only_second: Count = Field(
+        description="pairs where only the result of `against` has the problem"
+    )
     p_value: PValue | None = Field(
-        description="two-sided p-value of both systems having it equally often"
+        description="two-sided p-value for the hypothesis that both systems have the problem "
+        "equally often"
     )
     p_adjusted: PValue | None = Field(description="`p_value` after Holm over all problems")
 
@@ -223,8 +237,8 @@ class DifferenceHistogram(Message):
 class DensityCell(Message):
     """The number of pairs in one cell of a 40 by 40 grid over the score's range."""
 
-    first: int = Field(ge=0, lt=40, description="column, counted from the least score")
-    second: int = Field(ge=0, lt=40, description="row, counted from the least score")
+    first: int = Field(ge=0, lt=40, description="column of the grid, counted from the lowest score")
+    second: int = Field(ge=0, lt=40, description="row of the grid, counted from the lowest score")
     pairs: Count
 
 
@@ -242,14 +256,19 @@ class SystemComparison(Message):
     `custom_id`, else by text and explained label. Results of one text and label are averaged."""
 
     pairs: Count
-    unpaired_a: Count = Field(description="results of the report without a partner; left out")
-    unpaired_b: Count = Field(description="results of `against` without a partner; left out")
+    unpaired_a: Count = Field(
+        description="results of the report that match no result of `against`, and are left out"
+    )
+    unpaired_b: Count = Field(
+        description="results of `against` that match no result of the report, and are left out"
+    )
     left_out: dict[str, int] = Field(
         default_factory=dict, description="jobs of `against` without a result, by status"
     )
     differences: tuple[ComponentDifference, ...]
     conflicting: Count = Field(
-        default=0, description="results left out because they share a custom_id but not the text"
+        default=0,
+        description="results left out because they have a common custom_id but different texts",
     )
     by_text: Count | None = Field(
         default=None,
@@ -259,13 +278,14 @@ class SystemComparison(Message):
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")
     undefined_b: Count = Field(default=0, description="pairs where only the second has no score")
     bounds: DifferenceBounds | None = Field(
-        default=None, description="null without pairs, and where the score has no range"
+        default=None, description="null if there are no pairs, or if the score has no range"
     )
     verdicts: tuple[VerdictChange, ...] = Field(
-        default=(), description="pairs of verdicts that occur"
+        default=(), description="the pairs of verdicts that occur"
     )
     problems: tuple[ProblemChange, ...] = Field(
-        default=(), description="problems that in some pair only one of the two has, worst first"
+        default=(),
+        description="problems that only one of the two results has in some pair, worst first",
     )
     changes: tuple[ScoreChange, ...] = Field(
         default=(), description="the 200 pairs whose scores differ most, the largest first"
@@ -287,7 +307,7 @@ class ReviewerPair(Message):
     first: str
     second: str
     texts: Count
-    agreed: Interval = Field(description="share of texts with the same judgement of both")
+    agreed: Interval = Field(description="share of texts with the same judgement by both")
     kappa: float | None = Field(
         description="Cohen's kappa, [-1, 1]; null if both gave one and the same answer to all texts"
     )
@@ -330,10 +350,12 @@ class HumanAgreement(Message):
     The answer "unsure" counts in the agreement between people, but not in that with the metric."""
 
     judgements: Count
-    texts: Count = Field(description="results that somebody judged")
+    texts: Count = Field(description="number of results that somebody judged")
     reviewers: Count
-    random: bool = Field(description="whether the figures apply to more than these lines")
-    agreed: Interval = Field(description="share of pairs of people on one text who say the same")
+    random: bool = Field(description="whether the numbers also apply to lines that nobody judged")
+    agreed: Interval = Field(
+        description="share of pairs of people who give the same judgement on a text"
+    )
     kappa: Interval = Field(description="Cohen's kappa, for exactly two people; else null")
     alpha: Interval = Field(description="Krippendorff's alpha, nominal, gaps allowed")
     pairs: tuple[ReviewerPair, ...] = ()

@@ -134,8 +134,8 @@ class WorkLimit:
         pointers = dict.fromkeys(field.pointer for field in fields if field.pointer)
         refusal = TooManyRows if largest.at_server else TooCostly
         return refusal(
-            f"{product} make {_number(largest.amount)} {largest.unit}, and one request may ask for "
-            f"{excess.limit}: {advice}",
+            f"{product} make {_number(largest.amount)} {largest.unit}, and one request may need "
+            f"at most {excess.limit}: {advice}",
             pointers=tuple(pointers),
         )
 

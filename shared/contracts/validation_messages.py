@@ -45,7 +45,7 @@ SAID = {
     "enum": "must be {expected}",
     "string_too_long": "must have at most {max_length} characters",
     "union_tag_invalid": "{discriminator} must be one of {expected_tags}",
-    "union_tag_not_found": "{discriminator} is missing: it says which kind this is",
+    "union_tag_not_found": "{discriminator} is missing; it states which kind of object this is",
 }
 
 OF_PATTERN = {

@@ -97,7 +97,7 @@ def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault])
     total = batch.total + len(step.lines) - len(repeated)
     over = step.at_end or step.fatal or len(errors) == MOST_FAULTS
     if over and not errors and total == 0:
-        errors = [vars(Fault("empty_file", "the file has no lines"))]
+        errors = [vars(Fault("empty_file", "the file contains no lines"))]
     values: dict[str, Any] = {
         "read_bytes": step.read_bytes,
         "read_lines": step.read_lines,

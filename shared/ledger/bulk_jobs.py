@@ -108,7 +108,10 @@ def _claimed(
     key."""
     name = func.hashtextextended(f"idempotency {owner.tenant} {key}", 0)
     if not connection.execute(select(func.pg_try_advisory_xact_lock(name))).scalar_one():
-        raise StillRunning("its jobs are still being stored; send the request again in a moment")
+        raise StillRunning(
+            "the jobs of the first request are still being stored; send the "
+            "request again in a moment"
+        )
     mark = fingerprint(f"{new.metric}:batchCreate", {"requests": list(new.requests)})
     values = {"tenant": owner.tenant, "key": key, "fingerprint": mark}
     claimed = connection.execute(

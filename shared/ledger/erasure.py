@@ -42,7 +42,7 @@ class StillOpen(ScoringError):
     status = 409
     slug = "still-open"
     title = "The job or its batch has not ended"
-    cure = "Cancel it or wait for its end, then delete it."
+    cure = "Cancel the job or the batch, or wait for its end, then delete the job."
 
 
 @dataclass
@@ -79,7 +79,7 @@ def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
     is_line_of_job = and_(batch_lines.c.batch_id == job.batch_id, batch_lines.c.job_id == job_id)
     erasure = _select(connection, tenant, jobs.c.id == job_id, is_line_of_job)
     if erasure.open:
-        raise StillOpen(f"the job is {job.status}, or a line of a batch that has not ended")
+        raise StillOpen(f"the job is {job.status}, or it belongs to a batch that has not ended")
     return erasure
 
 

@@ -44,7 +44,7 @@ def store_error(error: Exception) -> FileStoreAway:
     if isinstance(error, OSError) and error.errno in FULL:
         return StorageFull("there is no space left for files; try again later")
     if isinstance(error, FileNotFoundError):
-        return FileStoreAway("the file store does not have this file or folder at the moment")
+        return FileStoreAway("the file store does not contain this file or folder at the moment")
     reason = getattr(error, "strerror", None) or type(error).__name__
     return FileStoreAway(f"the file store cannot be reached: {reason}")
 

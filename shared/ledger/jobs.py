@@ -452,7 +452,10 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
         "some have ended"
     )
     if count > 1:
-        detail = f"{owner.most_open} jobs may be queued or running, and these {count} do not fit"
+        detail = (
+            f"{owner.most_open} jobs may be queued or running at a time, and these {count} "
+            "would exceed this limit"
+        )
     # In the time that the oldest job has been open about all open ones end (Little's law). The
     # hundredth part at least must end, so that a crowd does not come back for one place.
     share = max(too_many / max(open_count, 1), ROOM_SHARE)
@@ -503,12 +506,13 @@ def check_file_limit(connection: Connection, owner: Owner, size: int) -> None:
     count, total = connection.execute(query).one()
     if count >= owner.most_files:
         detail, policy = (
-            f"you have {owner.most_files} uploaded files, the most allowed",
+            f"you have {owner.most_files} uploaded files, the most allowed; delete some, or wait "
+            "until they expire",
             STORED_FILES,
         )
     elif total + size > owner.most_bytes:
         detail, policy = (
-            f"your files may have at most {owner.most_bytes} bytes in total",
+            f"your files may have at most {owner.most_bytes} bytes in total; delete some files",
             STORED_BYTES,
         )
     else:

@@ -148,7 +148,7 @@ class UnknownJudgement(NotThere):
 
     slug = "unknown-judgement"
     title = "No such judgement"
-    cure = "Check the id with `GET /v1/judgements`; judgements are forgotten with their job."
+    cure = "Check the id with `GET /v1/judgements`; judgements are deleted with their job."
 
 
 class NoResultToJudge(BadInput):
@@ -156,7 +156,7 @@ class NoResultToJudge(BadInput):
 
     slug = "nothing-to-judge"
     title = "There is nothing to judge"
-    cure = "Judge jobs of a metric that have succeeded."
+    cure = "Only jobs of a metric that have succeeded can be judged."
 
 
 def new_id() -> str:

@@ -36,8 +36,8 @@ class UnknownSchemaError(RuntimeError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"the schema of this database is unknown ({reason}); start with an empty "
-            "database, or with the version that created it"
+            f"the schema of this database is unknown ({reason}); use an empty database, or the "
+            "version of Touchstone that created this one"
         )
 
 

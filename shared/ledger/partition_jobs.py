@@ -112,13 +112,18 @@ def _check(connection: Connection, retention: timedelta) -> None:
     """Raise NotPartitioned if the conversion is impossible or harmful."""
     script = ScriptDirectory.from_config(configuration(connection.engine))
     if MigrationContext.configure(connection).get_current_revision() != script.get_current_head():
-        raise NotPartitioned("migrate first: python -m shared.ledger.migrate")
+        raise NotPartitioned(
+            "the database has an old schema; first run python -m shared.ledger.migrate"
+        )
     version = connection.execute(text("SHOW server_version_num")).scalar_one()
     if int(version) < OLDEST_SERVER:
-        raise NotPartitioned("PostgreSQL 14 or later is needed")
+        raise NotPartitioned("PostgreSQL is too old; version 14 or later is needed")
     dependants = ", ".join(connection.execute(NAMED_BY).scalars())
     if dependants:
-        raise NotPartitioned(f"remove these before, and create them again afterwards: {dependants}")
+        raise NotPartitioned(
+            "these objects depend on the table of jobs; remove them first and "
+            f"create them again afterwards: {dependants}"
+        )
     indexes = len(connection.execute(INDEXES).all())
     partitions = retention // DAY + DAYS_AHEAD + 5
     needed = AT_ONCE * partitions * (indexes + 1)
@@ -148,7 +153,10 @@ def _bound(engine: Engine, until: datetime) -> None:
     except BaseException as error:
         in_short_lock(engine, drop_boundary)
         if isinstance(error, IntegrityError):
-            reason = f"there are jobs of {until.date()} or later: a clock was ahead; delete them"
+            reason = (
+                f"there are jobs dated {until.date()} or later, because a clock was ahead; "
+                "delete them"
+            )
             raise NotPartitioned(reason) from error
         raise
 
@@ -164,7 +172,7 @@ def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) ->
             logger.info("partition_jobs.waits_for_lock", step=step, tries=tried + 1)
         time.sleep(WAIT_SECONDS)
     raise NotPartitioned(
-        "the table of jobs was in use all the time; end the queries that run for minutes"
+        "the table of jobs was in use the whole time; end the queries that run for minutes"
     )
 
 

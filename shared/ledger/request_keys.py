@@ -18,7 +18,8 @@ class KeyReused(BadInput):
     slug = "idempotency-key-reused"
     title = "This Idempotency-Key belongs to another request"
     cure = (
-        "Use a new key for each new request; keep the key only to send the very same request again."
+        "Use a new key for each new request; reuse a key only to send exactly the same request "
+        "again."
     )
 
 

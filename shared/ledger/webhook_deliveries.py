@@ -171,7 +171,7 @@ def record_error(
     """
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:
-        return _disable(connection, delivery, "it answered 410 Gone", last)
+        return _disable(connection, delivery, "the endpoint answered with status 410 Gone", last)
     if refusal.should_pause:
         _pause(connection, delivery.endpoint_id, refusal.retry_after)
     if delivery.attempt < len(schedule):

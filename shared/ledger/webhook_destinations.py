@@ -61,7 +61,7 @@ class DestinationPolicy:
             self.check_address(address, destination)
         elif not self.allowed:
             if is_inside(destination.host):
-                raise ForbiddenDestination("the host's name is not public")
+                raise ForbiddenDestination("the host's name is not public; use a public host name")
             self._check_https_and_port(destination)
         return destination
 
@@ -71,7 +71,7 @@ class DestinationPolicy:
         if is_listed(address, self.allowed):
             return
         if not is_public(address):
-            raise ForbiddenDestination("the host's address is not public")
+            raise ForbiddenDestination("the host's IP address is not public; use a public host")
         self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
@@ -136,14 +136,14 @@ def read(url: str) -> Destination:
         parsed = httpx.URL(url)
         host = parsed.raw_host.decode("ascii").strip("[]")
     except (httpx.InvalidURL, ValueError, TypeError):
-        raise ForbiddenDestination("this is not a URL") from None
+        raise ForbiddenDestination("the value is not a valid URL") from None
     if parsed.scheme not in PORTS or not HOST.fullmatch(host):
         raise ForbiddenDestination("the URL must begin with https:// and name a host")
     port = PORTS[parsed.scheme] if parsed.port is None else parsed.port
     if not 1 <= port <= MOST_PORT:
         raise ForbiddenDestination(f"a port is a number from 1 to {MOST_PORT}")
     if parsed.userinfo or parsed.fragment:
-        raise ForbiddenDestination("the URL may have neither credentials nor a fragment")
+        raise ForbiddenDestination("the URL must not contain credentials or a fragment")
     return Destination(
         scheme=parsed.scheme,
         host=host,

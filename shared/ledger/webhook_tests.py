@@ -31,7 +31,7 @@ class TestRunning(ScoringError):
     status = 409
     slug = "webhook-test-running"
     title = "This webhook endpoint is being tested"
-    cure = "Wait for the test that is under way, and ask again."
+    cure = "Wait until the running test has ended, then send the request again."
 
 
 @dataclass(frozen=True)

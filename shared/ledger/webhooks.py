@@ -190,7 +190,10 @@ class TooManyEndpoints(ScoringError):
     status = 409
     slug = "too-many-webhook-endpoints"
     title = "There are too many webhook endpoints"
-    cure = "Delete an endpoint that is no longer used, or let one receive several kinds of event."
+    cure = (
+        "Delete an endpoint that is no longer used, or let one endpoint receive several kinds "
+        "of events."
+    )
 
 
 def new_id() -> str:

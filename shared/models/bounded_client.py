@@ -74,7 +74,9 @@ def receive(
     try:
         with contextlib.closing(client.send(request, stream=True)) as response:
             if response.headers.get("content-encoding", "").lower() not in ("", "identity"):
-                raise AnswerRefused("the answer is compressed, though the request allows no coding")
+                raise AnswerRefused(
+                    "the answer is compressed, although the request does not allow compression"
+                )
             limit.bytes_left = limit.most_bytes = most_bytes
             response.read()
             return response

@@ -183,7 +183,7 @@ class _ServedHead:
         names = self._names if self._names is not None else entry.outputs
         if names is None:
             raise BadInput(
-                f"the server of {entry.name!r} does not name its {count} outputs; set "
+                f"the server of {entry.name!r} does not return names for its {count} outputs; set "
                 "`outputs` in the model's entry",
                 pointer="/model",
             )
@@ -423,5 +423,5 @@ def _read(shape: type[Any], answer: Any) -> Any:
     except ValidationError as error:
         path = "" if is_private() else dotted(first_fault(error))
         raise AnswerUnread(
-            f"the classification server answers something else: {path or 'another shape'}"
+            f"the classification server's answer has an unexpected form: {path or 'another shape'}"
         ) from error

@@ -57,7 +57,7 @@ def probe(entry: ModelEntry) -> ServerAbilities:
         )  # it answered, so the address may be wrong
         is_away = isinstance(error, Unavailable) and not unread
         has_v1 = entry.scheme != "openai" or entry.location.rstrip("/").endswith("/v1")
-        hint = "" if is_away or has_v1 else "; most addresses end in /v1"
+        hint = "" if is_away or has_v1 else "; most addresses of such servers end in /v1"
         return ServerAbilities(**base, error=error.detail + hint, is_away=is_away)
 
 

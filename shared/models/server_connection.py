@@ -253,12 +253,12 @@ class Connection:
             return Unavailable(f"{server} rejects the key (status {status}); set a valid key")
         if status in (402, 429):
             return BadInput(
-                f"{server} says that its quota or credit is used up (status {status}); "
-                "raise it, or choose another model",
+                f"{server} reports that its quota or credit is used up (status {status}); raise "
+                "it, or choose another model",
                 pointer="/model",
             )
         words = self._address.redacted(_message(response)[:READ_FOR_REASON])
-        detail = f"{server} refuses the request (status {status})"
+        detail = f"{server} rejects the request (status {status})"
         detail += "" if is_private() else f": {words[:SHOWN]}"  # its message may repeat the text
         if status in (400, 413, 422) and TOO_LONG.search(_code(response) + " " + words):
             return TextTooLong(detail)

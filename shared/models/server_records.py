@@ -45,33 +45,48 @@ class ServerAbilities(Message):
     """The abilities of a server. Null means not tested, because the ability does not apply."""
 
     name: str
-    source: str = Field(description="the scheme; addresses are not repeated")
+    source: str = Field(description="the scheme of the source; addresses are not shown")
     served: str
-    owner: str | None = Field(default=None, description="owner by the server")
-    milliseconds: float | None = Field(default=None, description="time of one short answer")
+    owner: str | None = Field(
+        default=None, description="owner of the model, as reported by the server"
+    )
+    milliseconds: float | None = Field(default=None, description="time that one short answer took")
     error: str | None = Field(default=None, description="why it cannot be used")
     is_away: bool = Field(default=False, description="true if the error is temporary")
     lists_models: bool | None = None
     completions: bool | None = None
     chat: bool | None = None
-    given_text: str | None = Field(default=None, description="method for scoring given text")
+    given_text: str | None = Field(
+        default=None, description="method by which the server scores a given text"
+    )
     tells_tokens: bool | None = None
-    top_logprobs: int | None = Field(default=None, description="tokens listed; 0: none")
+    top_logprobs: int | None = Field(
+        default=None,
+        description="number of tokens whose log-probabilities the server lists; 0: none",
+    )
     asked_logprobs: int | None = None
     label_endpoint: str | None = None
     prefill_continues: bool | None = None
     reasoning_field: str | None = None
     limit_field: str | None = None
-    left_out: tuple[str, ...] = Field(default=(), description="fields that it rejects")
-    seed_repeats: int | None = Field(default=None, description=f"equal draws of {REPEATS}")
-    length: int | None = Field(default=None, description="context length in tokens by the server")
+    left_out: tuple[str, ...] = Field(
+        default=(), description="request fields that the server rejects"
+    )
+    seed_repeats: int | None = Field(
+        default=None, description=f"number of equal answers among {REPEATS} draws"
+    )
+    length: int | None = Field(
+        default=None, description="context length in tokens, as reported by the server"
+    )
     protocol: str | None = Field(default=None, description="protocol of a classification server")
     activation: str | None = None
     outputs: tuple[str, ...] | None = None
     labels: tuple[str, ...] | None = None
     reading: Reading | None = None
     mass: float | None = None
-    unread: str | None = Field(default=None, description="why P could not be read on the probe")
+    unread: str | None = Field(
+        default=None, description="why the probabilities of the test text could not be read"
+    )
     metrics: dict[str, str] = Field(default_factory=dict)
 
     @property

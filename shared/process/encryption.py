@@ -41,7 +41,7 @@ class Sealer:
         try:
             return self._fernet.decrypt(sealed, ttl=most_seconds).decode()
         except InvalidToken:
-            raise Unreadable("no key opens this") from None
+            raise Unreadable("none of the keys can decrypt this value") from None
 
 
 @lru_cache(maxsize=16)

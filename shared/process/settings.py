@@ -50,7 +50,7 @@ class Settings(FromEnvironment):
     queue_redis: SecretStr | None = Field(
         default=None,
         description="separate Redis servers for the queues of some services, written as "
-        "`SERVICE=URL` with blanks between: `ice=redis://one:6379 ftc=redis://two:6379`. "
+        "`SERVICE=URL` with spaces between them: `ice=redis://one:6379 ftc=redis://two:6379`. "
         "All other services use REDIS_URL",
     )
     database_url: SecretStr = Field(
@@ -65,21 +65,22 @@ class Settings(FromEnvironment):
     )
     files_url: str = Field(
         default="var/files",
-        description="storage of batch files: a folder, or an address that fsspec reads, such as "
-        "s3://bucket/folder. Gateway and scheduler need the same one",
+        description="storage of batch files: a folder, or an address that fsspec supports, such "
+        "as s3://bucket/folder. Gateway and scheduler must use the same storage",
     )
 
     # Secrets
     webhook_keys: SecretStr | None = Field(
         default=None,
         description="Fernet keys, separated by commas, that encrypt the secrets of webhook "
-        "endpoints in the database. The first encrypts, all decrypt. none: webhooks are off",
+        "endpoints in the database. The first key encrypts, and all keys decrypt. Without "
+        "keys webhooks are off",
     )
     secret_keys: SecretStr | None = Field(
         default=None,
         description="Fernet keys, separated by commas, the same in every process. They encrypt "
-        "texts that must not be stored, calls to models in Redis, and page sessions. none: "
-        "`do_not_store_text` is refused, and sessions end when the gateway stops",
+        "texts that must not be stored, calls to models in Redis, and page sessions. Without "
+        "keys `do_not_store_text` is refused, and sessions end when the gateway stops",
     )
 
     # Gateway
@@ -93,49 +94,63 @@ class Settings(FromEnvironment):
     )
     proxies: Listed[IPvAnyNetwork] = Field(
         default=(),
-        description="networks of proxies; the connection limit of one address ignores them",
+        description="networks of your proxies, to which the limit of connections per address "
+        "does not apply",
     )
     connections: int = Field(
-        default=1_000, ge=1, description="open connections of one gateway; more get status 503"
+        default=1_000,
+        ge=1,
+        description="maximum number of open connections of one gateway; "
+        "further ones get status 503",
     )
     max_body_bytes: int = Field(
         default=1_048_576,
         ge=1_024,
-        description="size of a request body, except uploads and `:batchCreate`; more "
-        "gets status 413",
+        description="maximum size of a request body, except for uploads and `:batchCreate`; "
+        "larger bodies get status 413",
     )
 
     # Access and the limits of one tenant
     authentication: Literal["auto", "keys", "none"] = Field(
         default="auto",
-        description="`keys`: every request needs a key; `none`: no request does, on any host; "
-        "`auto`: keys are needed once one exists, and until then the gateway listens on loopback "
-        "only",
+        description="`keys`: every request needs a key; `none`: no request needs a key, on any "
+        "host; `auto`: requests need a key once a key exists, and until then the gateway "
+        "accepts only connections from its own machine",
     )
     requests_per_minute: int = Field(
-        default=600, ge=1, description="requests of one key, unless the key has its own limit"
+        default=600,
+        ge=1,
+        description="maximum number of requests per minute of one key, unless "
+        "the key has its own limit",
     )
     open_jobs: int = Field(
         default=10_000,
         ge=1,
-        description="queued and running jobs of one tenant; more get status 429",
+        description="maximum number of queued and running jobs of one tenant; further ones get "
+        "status 429",
     )
     stored_bytes: int = Field(
         default=20_000_000_000,
         ge=1,
-        description="size of all files of one tenant; more uploads get status 429. Files that "
-        "batches write count, but are never refused",
+        description="maximum size of all files of one tenant; further uploads get status 429. "
+        "Files that batches write count, but are never refused",
     )
 
     # Batches
     max_file_bytes: int = Field(
-        default=200_000_000, ge=1, description="size of one uploaded file; more gets status 413"
+        default=200_000_000,
+        ge=1,
+        description="maximum size of one uploaded file; larger files get status 413",
     )
     max_batch_lines: int = Field(
-        default=50_000, ge=1, description="lines of one batch; a batch with more fails"
+        default=50_000,
+        ge=1,
+        description="maximum number of lines of one batch; a batch with more lines fails",
     )
     batch_window: int = Field(
-        default=500, ge=1, description="batch jobs in the queue of one metric at a time"
+        default=500,
+        ge=1,
+        description="maximum number of batch jobs in the queue of one metric at a time",
     )
     batch_hours: float = Field(
         default=24, gt=0, description="hours until an unfinished batch expires"
@@ -146,15 +161,15 @@ class Settings(FromEnvironment):
         default=720,
         gt=0,
         description="hours until finished jobs, batches and webhook deliveries are deleted, and "
-        "files unless the upload asks for less; the same in every process",
+        "files unless the upload sets a shorter time; must be the same in every process",
     )
 
     # Webhooks
     webhook_allow: Listed[IPvAnyNetwork] = Field(
-        default=(), description="private networks that webhooks may reach, on any port"
+        default=(), description="private networks to which webhooks may be sent, on any port"
     )
     webhook_seconds: float = Field(
-        default=20, gt=0, le=30, description="seconds until one delivery attempt is given up"
+        default=20, gt=0, le=30, description="seconds after which one delivery attempt is abandoned"
     )
     webhook_schedule: Listed[float] = Field(
         default=(0, 5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 72_000, 86_400),
@@ -167,8 +182,9 @@ class Settings(FromEnvironment):
     max_work_seconds: float = Field(
         default=900,
         gt=0,
-        description="seconds of work of one request. More by the estimate gets status 422 "
-        "`too-costly`; a job that computes for longer fails with the same error",
+        description="maximum seconds of work of one request. A request with a higher estimate "
+        "gets status 422 `too-costly`; a job that computes for longer fails with the same "
+        "error",
     )
     tokens_per_second: float = Field(
         default=10_000,
@@ -179,8 +195,8 @@ class Settings(FromEnvironment):
     server_rows: int = Field(
         default=2_000,
         ge=1,
-        description="calls that one request may make to a model behind a server; more gets "
-        "status 422 `too-many-rows`",
+        description="maximum number of calls that one request may make to a model behind a "
+        "server; more get status 422 `too-many-rows`",
     )
 
     # Workers and scheduler
@@ -188,24 +204,25 @@ class Settings(FromEnvironment):
         default=32,
         ge=1,
         le=256,
-        description="interactive jobs of one worker at a time. Half as many batch jobs run in "
-        "addition",
+        description="number of interactive jobs that one worker runs at a time. Half as many "
+        "batch jobs run in addition",
     )
     warm_up: bool = Field(
         default=True,
-        description="score each service's examples before taking jobs. `off` halves the processor "
-        "time of a start, but the first jobs in each language are slower",
+        description="whether a worker scores the examples of its services before it takes jobs. "
+        "`off` halves the processor time of a start, but the first jobs in each language are "
+        "slower",
     )
     serve: str = Field(
         default="metrics",
-        description="services that workers serve, with spaces between them; jobs of others get "
-        "status 503. `metrics`: all",
+        description="services that workers serve, with spaces between them; requests for other "
+        "services get status 503. `metrics`: all metrics",
     )
     lease_seconds: float = Field(
         default=60,
         gt=0,
-        description="seconds without a heartbeat until a worker loses its job to another worker. "
-        "Heartbeats, and the sending of lost messages, come four times as often",
+        description="seconds without a heartbeat after which a worker's job is given to another "
+        "worker. Heartbeats are sent, and lost messages are sent again, four times as often",
     )
     tick_seconds: float = Field(
         default=1, gt=0, description="seconds between two rounds of the scheduler"
@@ -225,8 +242,8 @@ class Settings(FromEnvironment):
     )
     binding: Literal["local", "queue"] = Field(
         default="local",
-        description="`local`: a metric's worker loads the models; `queue`: it calls the model "
-        "workers",
+        description="`local`: a metric's worker loads the models; `queue`: a metric's worker "
+        "calls the model workers",
     )
     call_seconds: float = Field(
         default=120,
@@ -354,7 +371,7 @@ class CommandSettings(FromEnvironment):
 
     url: str = Field(default="http://127.0.0.1:8000", description="address of the service")
     api_key: SecretStr | None = Field(
-        default=None, description="key that the commands send; none: no key"
+        default=None, description="API key that the commands send; none: no key"
     )
 
 

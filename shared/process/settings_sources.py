@@ -105,7 +105,7 @@ def _find_url_error(variable: str, url: str) -> str | None:
         parts = urlsplit(url)
         parts.port  # noqa: B018 (raises ValueError)
     except ValueError:
-        return "must be an address with a port up to 65535"
+        return "must be an address with a port of at most 65535"
     if parts.scheme.partition("+")[0] in SCHEMES[variable] and "://" in url:
         return None
     prefixes = [f"{scheme}://" for scheme in SCHEMES[variable]]
@@ -166,7 +166,7 @@ class SecretFiles(PydanticBaseSettingsSource):
         if not path or not is_secret(field):
             return None, key, False
         if os.environ.get(variable):
-            return InvalidFile(f"{variable} is set as well; keep one of them"), key, False
+            return InvalidFile(f"{variable} is set as well; set only one of them"), key, False
         try:
             return Path(path).read_text().strip(), key, False
         except (OSError, UnicodeDecodeError) as error:

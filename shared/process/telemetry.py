@@ -186,7 +186,8 @@ MODEL_READY = Gauge(  # `model` is a configured name: there are few
     "touchstone_model_ready", "1 if this process has the model loaded, or reaches it", ["model"]
 )
 FILE_STORE_READY = Gauge(
-    "touchstone_file_store_ready", "1 if this process could reach the file store at its last look"
+    "touchstone_file_store_ready",
+    "1 if this process could reach the file store at its last attempt",
 )
 JOBS_ACCEPTED = Counter("touchstone_jobs_accepted_total", "Jobs committed", ["metric"])
 JOBS_FINISHED = Counter(
@@ -197,10 +198,16 @@ JOBS_FENCED = Counter(
 )
 JOBS_RESENT = Counter("touchstone_jobs_resent_total", "Messages sent again", ["metric"])
 SCORE_SECONDS = Histogram(
-    "touchstone_score_seconds", "From claim to result", ["metric"], buckets=SECONDS
+    "touchstone_score_seconds",
+    "Seconds from the start of a job to its result",
+    ["metric"],
+    buckets=SECONDS,
 )
 QUEUE_SECONDS = Histogram(
-    "touchstone_queue_seconds", "From acceptance to claim", ["metric"], buckets=SECONDS
+    "touchstone_queue_seconds",
+    "Seconds from the acceptance of a job to its start",
+    ["metric"],
+    buckets=SECONDS,
 )
 BATCH_ERRORS = Counter(
     "touchstone_batch_errors_total",
@@ -208,15 +215,18 @@ BATCH_ERRORS = Counter(
     ["step"],
 )
 BATCHES_FAILED = Counter(
-    "touchstone_batches_failed_total", "Batches that unexpected errors ended", ["step"]
+    "touchstone_batches_failed_total", "Batches that ended because of unexpected errors", ["step"]
 )
 WEBHOOK_ATTEMPTS = Counter(
     "touchstone_webhook_attempts_total",
-    "Attempts to deliver a webhook, by what followed: arrived, again, failed, disabled, fenced",
+    "Attempts to deliver a webhook, by outcome: arrived, again (a retry follows), failed, "
+    "disabled, fenced (another scheduler took over)",
     ["outcome"],
 )
 WEBHOOK_SECONDS = Histogram(
-    "touchstone_webhook_attempt_seconds", "One attempt to deliver a webhook", buckets=SECONDS
+    "touchstone_webhook_attempt_seconds",
+    "Seconds of one attempt to deliver a webhook",
+    buckets=SECONDS,
 )
 REQUEST_SECONDS = Histogram(
     "touchstone_http_request_seconds",

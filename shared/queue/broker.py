@@ -184,7 +184,7 @@ def send_all(messages: Sequence[JobMessage]) -> None:
         except RedisError as error:  # another Redis may respond
             failed = error
     if failed is not None:
-        raise Unavailable("the broker cannot be reached") from failed
+        raise Unavailable("Redis cannot be reached") from failed
 
 
 def _encode_message(message: JobMessage) -> str:
@@ -245,7 +245,7 @@ def pop(queues: Sequence[str], seconds: float) -> tuple[str, bytes] | None:
     try:
         popped: Any = _redis(own_address()).brpop(list(queues), timeout=seconds)
     except RedisError as error:
-        raise Unavailable("the broker cannot be reached") from error
+        raise Unavailable("Redis cannot be reached") from error
     return None if popped is None else (popped[0].decode(), popped[1])
 
 
@@ -254,7 +254,7 @@ def queue_length(metric: str, *, batch: bool = False) -> int:
     try:
         return int(_redis(settings().redis_of(metric)).llen(queue_of(metric, batch=batch)))
     except RedisError as error:
-        raise Unavailable("the broker cannot be reached") from error
+        raise Unavailable("Redis cannot be reached") from error
 
 
 def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
@@ -270,7 +270,7 @@ def queue_lengths(metrics: Sequence[str]) -> dict[tuple[str, bool], int]:
                     trip.llen(queue_of(metric, batch=batch))
                 lengths |= dict(zip(queues, map(int, trip.execute()), strict=True))
     except RedisError as error:
-        raise Unavailable("the broker cannot be reached") from error
+        raise Unavailable("Redis cannot be reached") from error
     return lengths
 
 

@@ -330,7 +330,7 @@ def plan_of(target: WantedEffect, report: BatchReport, *, against_random: bool) 
         )
     draws = _draws_for(target, warnings) if against_random else {}
     if target.beat_rate is not None and not against_random:
-        warnings.append(f"draws: {report.metric} does not compare with random explanations")
+        warnings.append(f"draws: {report.metric} does not compare explanations with random ones")
     return StudyPlan(wanted=target, **texts, **draws, warnings=tuple(warnings))
 
 
@@ -349,10 +349,12 @@ def _texts_for(
         range_end = max(mean.high - value, value - mean.low) / (1 - tail ** (1 / mean.clusters))
         return {name: power.equal_texts_needed(target.effect / range_end, target.alpha)}
     if not mean.se or not mean.clusters:
-        warnings.append(f"{name}: the spread of the scores is unknown, so there is no plan")
+        warnings.append(
+            f"{name}: the spread of the scores is unknown, so no number of texts can be computed"
+        )
         return {}
     if mean.clusters < FEW:
-        warnings.append(f"{name}: the spread is estimated from {mean.clusters} texts only")
+        warnings.append(f"{name}: the spread is estimated from only {mean.clusters} texts")
     spread = mean.se * math.sqrt(mean.clusters)
     spreads = {name: spread, f"{name}_upper": power.spread_upper(spread, mean.clusters)}
     sizes = {

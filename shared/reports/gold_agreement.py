@@ -228,7 +228,8 @@ class GoldResults:
             above.append(None if f1 is None or chance is None else f1 - chance)
         if beyond := sum(chance is None for chance in chances):
             self.warnings.append(
-                f"marked passages: in {beyond} lines the text was not kept or ends before a mark"
+                f"marked passages: in {beyond} lines the text is not stored, or it ends before a "
+                "marked passage"
             )
         return Plausibility(
             results=len(results),
@@ -279,17 +280,17 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
     if not decided:
         yield "gold labels: no result has a decision to compare with them"
     elif not golds & decided:
-        yield "gold labels: no decision is equal to any gold label"
+        yield "gold labels: no decision equals any gold label"
     elif len(golds) == 1:
         yield "gold labels: all labels are equal, so the accuracy means little"
     if decided and golds & decided and (unknown := golds - decided):
         lines = sum(gold in unknown for _, gold, _ in pairs)
         yield (
-            f"gold labels: the labels of {lines} lines are never decided; these lines count "
-            "as wrong"
+            f"gold labels: no result decides for the gold labels of {lines} lines; these lines "
+            "count as wrong"
         )
     if 0 < len(pairs) < FEW:
-        yield f"too few: only {len(pairs)} results have a gold label"
+        yield f"there are too few results: only {len(pairs)} results have a gold label"
 
 
 def _cells(

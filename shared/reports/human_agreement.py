@@ -35,7 +35,10 @@ GOOD = {"holds_up": True, "problem_found": False}  # verdicts of a metric that c
 INDEX = {value: index for index, value in enumerate(VALUES)}
 MOST_DISPUTED, MOST_PAIRS, MOST_PEOPLE = 20, 45, 20
 UPPER, LOWER = 0.7, 0.3  # shares of the score's range
-CHOSEN = "people or a queue chose these lines, so the figures do not hold for the whole batch"
+CHOSEN = (
+    "these lines are not a random sample, because people or a queue chose them, so the "
+    "numbers do not apply to the whole batch"
+)
 
 
 @dataclass(frozen=True)

@@ -75,11 +75,14 @@ class RatedResults:
     def warnings(self) -> Iterator[str]:
         """Yield the reasons why values are null or uncertain."""
         if not self._ranked:
-            yield "ratings: all scores or ratings are equal, or there are too few for a correlation"
+            yield (
+                "ratings: there is no correlation, because all scores or all ratings are "
+                "equal, or there are too few"
+            )
         elif len(self.rated) > MOST_RANKED:
             yield (
-                f"kendall: no interval for {len(self.rated)} results; at most {MOST_RANKED} "
-                "can have one"
+                f"kendall: no interval for {len(self.rated)} results; it is computed for at most "
+                f"{MOST_RANKED}"
             )
         if len(self.values) > MOST_VALUES:
             yield (
@@ -127,8 +130,8 @@ class RatedResults:
             start = 1.0
         if start is None:
             reason = (
-                f"ratings have {len(self.values)} values; set `accepted_from` to say which "
-                "of them accept"
+                f"ratings have {len(self.values)} values; set `accepted_from` to the lowest "
+                "rating that accepts an explanation"
             )
             return _no_threshold(0, 0, reason)
         accepted = [[rating >= start for rating in row.given.values()] for row in self.rated]

@@ -34,8 +34,10 @@ from shared.statistics.intervals import UNBOUNDED, Bounds
 Row = Scored[Any, Any]
 TextLabel = tuple[str, str]  # a text, an explained label
 COMPARABLE = ("metric versions", "variants", "null kinds")  # must be equal for both
-SAME_LINES = "both sides are the same lines"
-NO_PAIR = "no pair: the systems share no custom_id and no text with the same label"
+SAME_LINES = "both sides of the comparison are the same lines"
+NO_PAIR = (
+    "there are no pairs, because the systems share no custom_id and no text with the same label"
+)
 
 
 @dataclass(frozen=True)
@@ -222,7 +224,7 @@ class SystemResults:
                 "so these lines are not paired"
             )
         if repeats:
-            yield f"{counted(repeats, 'pair')} that repeat other pairs count once"
+            yield f"{counted(repeats, 'pair')} that repeat other pairs count only once"
         yield from score.difference.warnings
 
 

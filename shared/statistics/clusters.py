@@ -154,17 +154,17 @@ def warnings(rows: Clustered, effective: float) -> Iterator[str]:
     effective number of rows, see `MeanSpread`."""
     groups = rows.count
     if groups == 1:
-        yield "one cluster has no spread"
+        yield "a single cluster has no spread"
     elif 1 < groups < VERY_FEW:
-        yield f"fewer than {VERY_FEW} clusters: {groups}"
+        yield f"there are only {groups} clusters, fewer than {VERY_FEW}"
     elif 1 < groups < FEW:
         yield f"intervals are approximate: {groups} clusters"
     if groups and effective < rows.rows / 2:
-        yield f"rows of one text agree: {rows.rows} rows count as {effective:.0f}"
+        yield f"rows of the same text are similar: {rows.rows} rows count as {effective:.0f}"
     if not rows.single and groups > 1:
         largest = float(np.max(rows.sizes)) / rows.rows
         if largest > LARGEST_SHARE:
-            yield f"the largest cluster holds {largest:.0%} of the rows"
+            yield f"the largest cluster contains {largest:.0%} of the rows"
 
 
 def run_places(starts: Integers, sizes: Integers) -> Integers:

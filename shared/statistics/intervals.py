@@ -362,11 +362,19 @@ def _accelerated(
     ends = bca_ends(estimate.value or 0.0, drawn, jackknife, how.tail)
     if ends is None:
         return replace(
-            estimate, warnings=(*estimate.warnings, "no interval: resamples leave it undefined")
+            estimate,
+            warnings=(
+                *estimate.warnings,
+                "no interval: the value is undefined in the bootstrap's resamples",
+            ),
         )
     if ends[1] - ends[0] <= FLAT * max(1.0, abs(ends[0])):  # equal values prove no certainty
         return replace(
-            estimate, warnings=(*estimate.warnings, "no interval: all resamples give the same")
+            estimate,
+            warnings=(
+                *estimate.warnings,
+                "no interval: all of the bootstrap's resamples give the same value",
+            ),
         )
     error = float(np.std(drawn, ddof=1))
     least = detectable(error, estimate.clusters, how.confidence)
@@ -396,6 +404,6 @@ def _ends_of_equal(
 def _with_ends(
     estimate: IntervalEstimate, ends: tuple[float | None, float | None], method: Method
 ) -> IntervalEstimate:
-    missing = () if None not in ends else ("no interval: nothing bounds it",)
+    missing = () if None not in ends else ("no interval: the data do not limit the value",)
     warnings = (*estimate.warnings, *missing)
     return replace(estimate, low=ends[0], high=ends[1], method=method, warnings=warnings)

@@ -59,7 +59,7 @@ def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> f
     mean is exact: each predicted character coincides once with each gold character in `length`
     shifts. None if both sides are empty. Raises ValueError for a span beyond the text."""
     if any(end > length for _, end in (*predicted, *gold)):
-        raise ValueError("a span ends beyond the text")
+        raise ValueError("a span ends after the end of the text")
     ours, theirs = size(predicted), size(gold)
     return 2 * ours * theirs / (length * (ours + theirs)) if ours + theirs else None
 

@@ -77,10 +77,10 @@ def _obstacle(rows: Floats, codes: Integers) -> str | None:
     kinds = {word: np.unique(codes[rows[:, 1] == kind]).size for kind, word in enumerate(WORDS)}
     missing = [word for word, count in kinds.items() if not count]
     if missing:
-        return f"nobody says {missing[0]}" if len(rows) else "nobody says yes or no"
+        return f"nobody says {missing[0]}" if len(rows) else "no rating is a clear yes or no"
     least = min(kinds, key=lambda word: kinds[word])
     if kinds[least] < FEWEST:
-        return f"{kinds[least]} texts with a {least}: {FEWEST} of each are needed"
+        return f"{kinds[least]} texts with a {least}; at least {FEWEST} of each kind are needed"
     return None
 
 

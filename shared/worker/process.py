@@ -110,7 +110,9 @@ def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str,
         for name, one in sorted(health.models.all().items())
     }
     if asked:
-        found = models.get(asked[-1], {"state": "unknown", "reason": "no job has used it"})
+        found = models.get(
+            asked[-1], {"state": "unknown", "reason": "no job has used the model yet"}
+        )
         return found["state"] == "ready", found
     obstacles = health.obstacles
     known = {"models": models} if models else {}

@@ -212,9 +212,8 @@ def check_one_version(rows: Sequence[Scored[Any, Any]], request: BatchReportRequ
     versions = sorted({one.metric_version for one in origins if isinstance(one, Provenance)})
     if len(versions) > 1 and not request.mixed:
         raise BadInput(
-            "the results come from several versions of the metric, "
-            f"{', '.join(versions)}. Score the older ones again, or send `mixed: true` "
-            "to combine them",
+            f"the results come from several versions of the metric, {', '.join(versions)}. Score "
+            "the older results again, or send `mixed: true` to combine them",
             pointer="/mixed",
         )
 
@@ -234,7 +233,7 @@ def drop_duplicates(rows: Sequence[Scored[Any, Any]]) -> tuple[list[Scored[Any, 
 def repeat_warning(count: int) -> str:
     """Return the warning about repeated results, which are counted only once."""
     verbs = ("repeats", "counts") if count == 1 else ("repeat", "count")
-    return f"{counted(count, 'result')} {verbs[0]} others and {verbs[1]} once"
+    return f"{counted(count, 'result')} {verbs[0]} other results and {verbs[1]} only once"
 
 
 def collect_results(

@@ -103,10 +103,10 @@ class Watchdog:
             return None
         silent = time.monotonic() - self._looked
         if silent > settings().heartbeat_seconds:
-            return f"its threads have not run for {silent:.0f} s"
+            return f"the worker's threads have not run for {silent:.0f} s"
         with self._lock:
             lost = [one.context.job_id for one in self._watched if one.lost]
-        return f"the computation of {', '.join(lost)} cannot be ended" if lost else None
+        return f"the computation of {', '.join(lost)} cannot be stopped" if lost else None
 
     def check(self) -> None:
         """Check all computations once."""

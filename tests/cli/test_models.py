@@ -136,7 +136,7 @@ def test_other_weights_than_the_hub_states_are_deleted(
     blob = file.resolve()
     blob.write_bytes(blob.read_bytes()[:-1] + b"x")
     assert models_command.main(["pull", "hate"]) == 1
-    assert "arrived damaged" in capsys.readouterr().err
+    assert "was damaged during the download" in capsys.readouterr().err
     assert not blob.exists()
     assert models_command.main(["pull", "hate"]) == 0
 
@@ -147,7 +147,7 @@ def test_a_conversion_by_pull_request_is_taken_and_named(
     remote.add("org/old", "main", pickled(tiny, place / "old"), OTHER)
     remote.add("org/old", "refs/pr/3", tiny, THIRD)
     assert models_command.main(["add", "hf:org/old"]) == 0
-    assert f"using {THIRD}, a conversion of it" in capsys.readouterr().err
+    assert f"using {THIRD}, a commit with the converted weights" in capsys.readouterr().err
     [entry] = load_catalogue(place / "models.toml").entries
     assert (entry.commit, entry.revision) == (THIRD, None)
 
@@ -180,8 +180,9 @@ def test_a_folder_of_pickles_is_added_and_converted(
     said = capsys.readouterr().err
     assert "next: touchstone models convert mine, then touchstone models check mine" in said
     assert models_command.main(["list"]) == 0
-    assert "failed: the model 'mine' has no safetensors; run `touchstone models convert mine`" in (
-        capsys.readouterr().out
+    assert (
+        "failed: the model 'mine' has no safetensors files; run `touchstone models convert mine`"
+        in (capsys.readouterr().out)
     )
     assert models_command.main(["convert", "mine"]) == 0
     [entry] = load_catalogue(place / "models.toml").entries
@@ -209,7 +210,7 @@ def test_a_pickle_that_runs_something_is_refused(
     assert models_command.main(["convert", "evil"]) == 1
     said = capfd.readouterr()
     assert "it ran" not in said.out
-    assert "holds more than numbers (print)" in said.err
+    assert "holds data other than numbers (print)" in said.err
     assert "arbitrary code" not in said.err  # no advice to run it all the same
     assert "could not be converted" in said.err
     assert not (place / "weights" / "converted" / "evil").exists()
@@ -219,7 +220,11 @@ def test_what_no_worker_would_load_is_refused_with_what_to_do(
     remote: HubDouble, tiny: Path, place: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     for name, more, reason in (
-        ("own", {"auto_map": {"AutoModel": "modeling_own.Own"}}, "own code (modeling_own.py)"),
+        (
+            "own",
+            {"auto_map": {"AutoModel": "modeling_own.Own"}},
+            "Python code from its repository (modeling_own.py)",
+        ),
         ("small", {"quantization_config": {"quant_method": "gptq"}}, "quantised (gptq)"),
     ):
         folder = place / name
@@ -232,7 +237,7 @@ def test_what_no_worker_would_load_is_refused_with_what_to_do(
         assert reason in said
         assert "openai:" in said
     assert models_command.main(["add", "hf:org/none"]) == 1
-    assert "no such repository" in capsys.readouterr().err
+    assert "no repository, revision or file of this name" in capsys.readouterr().err
     assert "[[models]]" not in (place / "models.toml").read_text("utf-8")
 
 
@@ -308,7 +313,7 @@ def test_the_kind_of_a_server_that_does_not_say_it_is_stated(place: Path) -> Non
     [
         (["openai:http://gpu.example:1/v1"], "gpu.example", "languages: not stated"),
         (["openai:http://gpu:1/v1", "--preset", "qwen3guard"], "qwen3guard", "hateful: Unsafe"),
-        (["classify:http://gpu:1"], "gpu", "need --outputs, in order"),
+        (["classify:http://gpu:1"], "gpu", "need --outputs, in their order"),
         (["classify:http://gpu:1", "--outputs", "hate,nothate"], "gpu", "languages: not stated"),
     ],
 )
@@ -352,11 +357,14 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
 ) -> None:
     (place / "one.gguf").write_bytes(b"GGUF")
     assert models_command.main(["add", f"path:{place / 'one.gguf'}"]) == 1
-    assert "serve the model (llama.cpp, Ollama), and add it as openai:" in capsys.readouterr().err
+    assert (
+        "Run the model on a server (llama.cpp, Ollama), and add the server as openai:"
+        in capsys.readouterr().err
+    )
     (place / "folder").mkdir()
     (place / "one.gguf").rename(place / "folder" / "one.gguf")
     assert models_command.main(["add", f"path:{place / 'folder'}"]) == 1
-    assert "contains a GGUF file, and weights in this format" in capsys.readouterr().err
+    assert "contains a GGUF file, and Touchstone cannot load" in capsys.readouterr().err
     assert models_command.main(["add", f"path:{tiny / 'config.json'}"]) == 1
     assert "config.json, because it is a file" in capsys.readouterr().err
     shutil.copytree(tiny, place / "cut")
@@ -377,10 +385,10 @@ def test_what_is_no_folder_of_weights_is_refused_with_what_to_do(
         (
             "path:{}",
             ("--kind", "causal"),
-            "files are of kind classifier, so they contain no causal",
+            "files are of kind classifier, so they cannot be used as a causal",
         ),
         ("path:{}", ("--languages", "english, de"), "languages"),
-        ("{}", (), "is a folder here; write path:"),
+        ("{}", (), "is a folder on this machine; write path:"),
     ],
 )
 def test_what_was_mistyped_is_said_and_nothing_is_written(
@@ -419,9 +427,13 @@ def test_outputs_of_a_known_model_are_recognised(
     assert models_command.main(["add", f"path:{place / 'known'}", "--preset", "toxic-bert"]) == 0
     assert models_command.main(["add", f"path:{place / 'unnamed'}"]) == 0
     said = capsys.readouterr().err
-    assert "these names do not tell what the outputs mean" in said
-    assert "not stated; add `languages" in said
-    again = ["add", f"path:{place / 'unnamed'}", *said.partition("has them, ")[2].split()[:4]]
+    assert "these names do not show what the outputs mean" in said
+    assert "not stated; list the model's training languages" in said
+    again = [
+        "add",
+        f"path:{place / 'unnamed'}",
+        *said.partition("if this is right, ")[2].split()[:4],
+    ]
     assert models_command.main(again) == 1
     assert "add --replace" in capsys.readouterr().err
     assert models_command.main([*again, "--replace"]) == 0
@@ -440,7 +452,7 @@ def test_the_service_of_another_machine_is_not_asked_through_a_local_folder(
     monkeypatch.chdir(place)
     assert models_command.main(["reload"]) == 1
     said = capsys.readouterr().err
-    assert "TOUCHSTONE_URL names https://scores.example.org" in said
+    assert "TOUCHSTONE_URL points to https://scores.example.org" in said
     assert "docker compose run --rm models reload" in said
     asked = list[str]()
     monkeypatch.setattr(

@@ -89,7 +89,7 @@ def test_a_model_that_does_not_know_the_language_leaves_it_to_cues() -> None:
         report = score(*SAID)
     assert (report.components.kept, report.components.contradicted) == (1, 1)
     assert report.dropped[0].contradiction is None
-    assert any("by negation cues" in warning for warning in report.warnings)
+    assert any("by counting negations" in warning for warning in report.warnings)
     assert report.provenance.models == ()
     with bound(nli=Negations(languages=("de",))):
         asked = score(*SAID, accept_untrained_languages=True)

@@ -121,7 +121,7 @@ def test_it_goes_on_when_nobody_reads_its_output_any_more_and_refuses_a_second_s
     assert httpx.get(f"{url}/readyz", timeout=SECONDS, trust_env=False).is_success
     code, said = ended("serve", "--var", str(tmp_path), "--port", "0")
     assert code == 1
-    assert "another stack uses" in said
+    assert "another running Touchstone uses" in said
     assert note.exists()
     process.terminate()
     assert process.wait(SECONDS * busy()) == 0
@@ -144,7 +144,7 @@ def test_a_process_that_dies_while_starting_is_named_with_its_last_words(tmp_pat
 def test_a_demo_without_who_scores_its_examples_is_refused(tmp_path: Path) -> None:
     code, said = ended("demo", "--var", str(tmp_path), *FEW)
     assert code == 2
-    assert "the demo's examples are scored by hatexscore: name it in --services too" in said
+    assert "the demo's examples are scored by hatexscore: add it to --services" in said
 
 
 def test_half_of_the_servers_named_is_refused(tmp_path: Path) -> None:

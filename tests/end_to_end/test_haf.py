@@ -143,7 +143,7 @@ def check(row: Json, result: Json) -> None:
     assert 0 < result["components"]["sos"] <= 1
     assert (result["components"]["dis"] is None) == (len(row["reasons"]) < 2)
     assert all(0 < reason["confidence"] <= 1 for reason in found["reasons"])
-    assert "uii: its response was not sent" in result["warnings"]
+    assert "uii: the response of its stage was not sent" in result["warnings"]
 
 
 def test_a_tiny_llama_goes_through_all_stages(client: httpx.Client) -> None:

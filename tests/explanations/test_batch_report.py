@@ -98,7 +98,10 @@ def test_two_hundred_answers_beside_gold_labels(scene: WorkedScene) -> None:
     [of_metric] = details["scores"]
     assert (of_metric["metric"], of_metric["results"] + of_metric["unscored"]) == ("sor", 20)
     page = scene.client.get(f"/batches/{batch['id']}/statistics").text
-    told = f"Of 200 answers {ends['answered']} decide and explain, {ends['refused']} refuse"
+    told = (
+        f"Of 200 answers {ends['answered']} give a decision and an explanation, "
+        f"{ends['refused']} refuse"
+    )
     assert told in page
     assert "gold › labels" in page
 

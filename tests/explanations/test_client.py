@@ -30,4 +30,4 @@ def test_a_result_is_read_and_shown(
     show_result(Output(is_json=False), read)
     said = capsys.readouterr()
     assert all(words in said.out for words in shown)
-    assert "no model was asked" in said.err
+    assert "no model was called" in said.err

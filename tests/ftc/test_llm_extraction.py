@@ -84,12 +84,12 @@ def test_both_counterfactuals_of_a_neutral_label() -> None:
 @pytest.mark.parametrize(
     ("spans", "rewritten", "reason"),
     [
-        ("no idea", "", "named no spans"),
-        ("\nB: chess", "", "named no spans"),
-        (" a bakery\nB: a shop", CARDS, "neither span"),
-        (" playing cards\nB: playing chess", "", "wrote nothing"),
+        ("no idea", "", "contains no spans"),
+        ("\nB: chess", "", "contains no spans"),
+        (" a bakery\nB: a shop", CARDS, "neither of the explanation"),
+        (" playing cards\nB: playing chess", "", "returned an empty answer"),
         (" playing cards\nB: playing chess", "Four friends are playing chess in the kitchen",
-         "stays the same"),
+         "is the same as the original"),
         (" playing cards\nB: playing chess", "Four friends " * 20, "too long"),
         (" playing cards\nB: playing chess", "The the playing cards.", "does not parse"),
     ],

@@ -94,7 +94,7 @@ def test_no_other_phrase_is_no_null_and_why() -> None:
     alone = request(premise="Chess.", hypothesis="Cards.", substitutes=("to sing",))
     found = random_phrases(alone, made_with("chess"))
     assert (found.texts, found.placements) == ((), 0)
-    assert found.doubt == "there is no other phrase that the premise supports as much"
+    assert found.doubt == "no other phrase has as many of its words in the premise"
 
 
 def test_few_phrases_cannot_reach_the_level_and_say_so() -> None:

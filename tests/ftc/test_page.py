@@ -126,8 +126,8 @@ def test_an_abstention_has_its_reason_and_no_picture() -> None:
 def test_without_draws_the_reason_stands_where_the_null_would() -> None:
     found, page = shown(*scored(draws=0))
     assert found.made[0].null is None
-    assert found.made[0].no_null == "no draws were requested"
-    assert "no draws were requested" in page.bare
+    assert found.made[0].no_null == "the request asks for no random draws"
+    assert "the request asks for no random draws" in page.bare
     assert "undefined" in page.bare  # null_win_rate and its p-value
 
 

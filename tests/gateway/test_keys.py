@@ -52,7 +52,7 @@ def test_a_tenant_s_retention_is_set_and_shown(
     capsys: pytest.CaptureFixture[str], engine: Engine, chosen: Settings
 ) -> None:
     assert main(["retention", "acme", "--days", "1"]) == 1
-    assert "no key was created for it" in capsys.readouterr().err
+    assert "a tenant exists once a key is created" in capsys.readouterr().err
     made(capsys, "--tenant", "acme")
     for words, days in (("--days", "7"), 7), ((), 7), (("--default",), None):
         assert main(["retention", "acme", *words]) == 0

@@ -69,7 +69,7 @@ def test_groups_are_models_and_data_sets(some: list[Row]) -> None:
     ]
     assert (report.scored, report.undefined, report.score.of) == (5, 1, 4)
     few, models, groups = report.warnings
-    assert (few, groups) == ("fewer than 8 clusters: 4", FEW)
+    assert (few, groups) == ("there are only 4 clusters, fewer than 8", FEW)
     assert models.startswith("results of several models are averaged: ")
     assert models.endswith(
         "embedded-reader 1, lm 1 and embedded-similarity 1 and embedded-reader 1"

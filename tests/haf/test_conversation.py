@@ -98,5 +98,5 @@ def said(report: HafResult) -> list[str]:
 
 def test_responses_that_end_at_the_most_tokens_are_counted() -> None:
     report = score(ask(generation={"max_tokens": 8}))
-    assert any("of the responses end at `max_tokens`" in each for each in report.warnings)
+    assert any("of the responses were cut off at `max_tokens`" in each for each in report.warnings)
     assert not any("`max_tokens`" in each for each in score(ask()).warnings)

@@ -76,7 +76,7 @@ def test_without_log_probabilities_what_needs_none_is_told() -> None:
     assert bare.control.unweighted == full.control.unweighted
     told = {name: why for name, _, why in (one.partition(": ") for one in bare.warnings)}
     for name in ("score", "sos", "dis", "uii"):
-        assert "no log-probabilities were sent" in told[name]
+        assert "but none were sent" in told[name]
     assert "log-probabilities" not in told["uei"]  # it names no reason
     codes = {one.component: one.code for one in bare.reasons}
     assert codes == dict.fromkeys(("score", "sos", "dis", "uii"), "no-logprobs")
@@ -229,8 +229,8 @@ def test_missing_stages_are_null_with_the_reason() -> None:
         report = score(bring(internal=MORE))
     assert report.components.uii is not None
     assert report.components.uei is None
-    assert "uei: its response was not sent" in report.warnings
-    assert "rs: its response was not sent" in report.warnings
+    assert "uei: the response of its stage was not sent" in report.warnings
+    assert "rs: the response of its stage was not sent" in report.warnings
 
 
 def test_a_sure_sufficient_decision_without_new_reasons_is_worth_its_confidence() -> None:

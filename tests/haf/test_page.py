@@ -161,9 +161,9 @@ def test_every_part_of_the_report_appears() -> None:
 
 def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     _, page, _ = looked_at(bring(internal=MORE))
-    assert "its response was not sent" in page.words
+    assert "the response of its stage was not sent" in page.words
     assert "– undefined" in page.words
-    assert "This stage is missing: its response was not sent." in page.words
+    assert "This stage is missing: the response of its stage was not sent." in page.words
 
 
 def test_the_path_has_its_stages_in_order_and_says_who_read_the_decision() -> None:

@@ -115,4 +115,4 @@ def test_paper_scores_what_the_tables_print_or_eq3_demands(name: str) -> None:
 def test_a_refused_probability_is_missing_and_not_zero() -> None:
     report = scored("syn_refused_probability", "robust")
     assert (report.components.qf, report.components.cc, report.score) == (None, None, None)
-    assert any("probability unavailable" in warning for warning in report.warnings)
+    assert any("but one of them is missing" in warning for warning in report.warnings)

@@ -259,7 +259,7 @@ def test_random_texts_that_were_not_read_leave_no_control() -> None:
     assert report.control is None
     assert report.score is not None
     drawn = len(RandomPlacements.of(TEXT, [QUOTED]).draws(0, 20))
-    said = f"{drawn} of {drawn} random texts were not read"
+    said = f"{drawn} of {drawn} randomly masked texts could not be read"
     assert any(said in one for one in report.warnings)
 
 

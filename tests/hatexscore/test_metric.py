@@ -125,7 +125,7 @@ def test_few_draws_are_reported_as_few() -> None:
     with bound(FakeClassifier(surely)) as model:
         none, one = score_batch([ask(control_draws=0), ask(control_draws=1)])
     assert none.control is None
-    assert "no control: no draws were requested" in none.warnings
+    assert "no control: the request asks for no random draws" in none.warnings
     assert one.control is not None
     assert (one.control.draws, one.control.sd_drop) == (1, None)
     assert [len(call) for call in model.calls] == [2, 1]

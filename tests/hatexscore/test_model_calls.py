@@ -134,7 +134,7 @@ def test_the_share_is_one_half_on_average_when_the_quotation_is_random() -> None
 @pytest.mark.parametrize(
     ("text", "quoted", "reason"),
     [
-        ("go home", ["go home"], "leave no word"),
+        ("go home", ["go home"], "cover every word"),
         ("... !!! go", ["..."], None),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_judge_that_likes_the_first_letter_is_flat_under_rotation() -> None:
     assert found.values == pytest.approx({"A": 1 / 3, "B": 1 / 3, "C": 1 / 3})
     assert found.tau_b is None
     assert report.score is None
-    assert any("all options are tied" in warning for warning in report.warnings)
+    assert any("ranks all options equally" in warning for warning in report.warnings)
 
 
 def test_first_tokens_are_the_softmax_over_both_spellings() -> None:
@@ -185,7 +185,7 @@ def test_a_rating_that_is_missing_is_never_filled_in() -> None:
     found = report.components.methods[0].baseline
     assert found is not None
     assert (found.runs, found.values, found.ranks, found.tau_a) == (0, None, {}, None)
-    assert any("no readable answer" in warning for warning in report.warnings)
+    assert any("no answer could be read" in warning for warning in report.warnings)
 
 
 def test_ratings_move_onto_the_human_scale() -> None:

@@ -102,7 +102,7 @@ def test_the_released_normalisation_is_there_for_comparison() -> None:
 def test_equal_humans_have_no_ranking() -> None:
     report = sent(human={"votes": {"A": 1, "B": 1, "C": 1}})
     assert report.score is None
-    assert any("rank no option" in warning for warning in report.warnings)
+    assert any("rank all options equally" in warning for warning in report.warnings)
 
 
 def test_runs_are_averaged_as_ranks_and_as_distributions() -> None:

@@ -219,7 +219,7 @@ def test_copies_of_a_text_say_no_more_than_the_text() -> None:
         assert many.win_rate.high == pytest.approx(one.win_rate.high)
         assert many.p_value == pytest.approx(one.p_value)
         assert many.verdict == one.verdict
-    assert any("rows of one text agree" in warning for warning in often.warnings)
+    assert any("rows of the same text are similar" in warning for warning in often.warnings)
 
 
 def test_metadata_can_say_which_results_belong_together() -> None:

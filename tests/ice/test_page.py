@@ -299,7 +299,7 @@ def test_what_is_null_is_a_dash_with_its_reason() -> None:
     html = page(k=1.0)
     said = words(html)
     assert "Undefined with the other tokens deleted" in said
-    assert "the rationale is the whole text, so there is no random one" in said
+    assert "the rationale is the whole text, so no random rationale exists" in said
     assert "There is no score" in said
     assert "there is no null distribution to show" in said
     assert 'class="none"' in html

@@ -40,7 +40,7 @@ def test_all_undefined_is_reported_as_that_and_nothing_else() -> None:
     assert (found.scored, found.undefined, found.score.value) == (3, 3, None)
     assert {result.omnibus_z for result in found.configurations} == {None}
     assert {result.undefined for result in found.configurations} == {3}
-    assert any("6 tests without a win rate" in warning for warning in found.warnings)
+    assert any("6 tests have no win rate" in warning for warning in found.warnings)
     assert found.plots == ()
     json.dumps(found.model_dump(mode="json"), allow_nan=False)
 

@@ -310,7 +310,7 @@ def test_what_words_cannot_be_is_said() -> None:
     for fields in ({"operators": ["mask_unk"]}, {"eligible": "all"}, {"variant": "reference"}):
         with pytest.raises(ValueError, match="needs rows of tokens"):
             request(attribution="lime", **fields)
-    with planted(), pytest.raises(DegenerateInput, match="the spans hold no word"):
+    with planted(), pytest.raises(DegenerateInput, match="the spans contain no word"):
         score(request("w1  w2", rationale=[{"start": 2, "end": 4}]))
 
 

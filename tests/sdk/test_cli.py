@@ -99,7 +99,7 @@ def test_a_key_that_is_none_is_not_repeated(
     monkeypatch.setenv("TOUCHSTONE_API_KEY", "tsk_very\nsecret")
     assert main(["list", "jobs"]) == WRONG
     said = capsys.readouterr()
-    assert "the API key holds a character that no key has" in said.err
+    assert "the API key contains a character that is not allowed" in said.err
     assert "secret" not in said.err + said.out
 
 
@@ -198,10 +198,18 @@ GOES_ON = {"status": "queued", "result": None, "finished_at": None}
 @pytest.mark.parametrize(
     ("command", "silent", "said"),
     [
-        ("submit", "POST /v1/files", "interrupted while uploading: no batch was made"),
-        ("submit", "GET /v1/batches/ID/events", "the batch goes on: `touchstone watch batch_"),
+        ("submit", "POST /v1/files", "interrupted while uploading: no batch was created"),
+        (
+            "submit",
+            "GET /v1/batches/ID/events",
+            "the batch continues on the service; follow it with `touchstone watch batch_",
+        ),
         ("submit", "GET /v1/batches/ID/events", " --output FILE`"),
-        ("score", "GET /v1/jobs/ID/events", "the job goes on: `touchstone watch job_"),
+        (
+            "score",
+            "GET /v1/jobs/ID/events",
+            "the job continues on the service; follow it with `touchstone watch job_",
+        ),
     ],
 )
 def test_ctrl_c_says_what_goes_on(
@@ -329,7 +337,7 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert part_of("batch_1:model=a:b=c") == {"batch": "batch_1", "of_model": "a:b=c"}
     assert part_of("batch_1:metadata.k=v=w") == {"batch": "batch_1", "of_metadata": {"k": "v=w"}}
     for odd in ("batch_1:writer=a", "batch_1:metadata.=a", "batch_1:model"):
-        with pytest.raises(ValueError, match="names no part"):
+        with pytest.raises(ValueError, match="does not select a part"):
             part_of(odd)
     assert main(["compare", "batch_1:writer=a", "batch_1"]) == WRONG
     assert "metadata.KEY=VALUE" in capsys.readouterr().err
@@ -343,8 +351,8 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "jobs", "--since", "soon"], WRONG, "30m, 1h30m, 2d"),
         (["submit", "/nowhere.jsonl"], WRONG, "/nowhere.jsonl: No such file"),
         (["score", "hatexscore"], WRONG, "no request"),
-        (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], WRONG, "give --wait"),
-        (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], WRONG, "give --wait"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], WRONG, "add --wait"),
+        (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], WRONG, "add --wait"),
         (["metrics", "astrology"], WRONG, "hatexscore"),
         (["get", "job_x/y"], 1, "Not found"),
     ],
@@ -371,7 +379,7 @@ def test_columns_that_are_guessed_are_said(
     assert main([*command, "--yes"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("batch_")
-    assert "text is the column post, explanation is the column why" in said.err
+    assert "text is read from the column post, explanation is read from the column why" in said.err
     assert main([*command, "--map", "text=post", "--map", "explanation=why"]) == 0
     assert main([*command, "--map", "text=nowhere"]) == WRONG
 
@@ -489,5 +497,5 @@ def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
 )
 def test_judgements_are_written_as_the_file_is_called(target: str, form: str) -> None:
     assert form_of(target) == form
-    with pytest.raises(WrongUse, match="say --format"):
+    with pytest.raises(WrongUse, match="add --format"):
         form_of("judged.xlsx")

@@ -171,21 +171,21 @@ def test_csv_of_somebody_else(tmp_path: Path, bom: bytes, how: str) -> None:
     ("name", "content", "said"),
     [
         ("a.csv", b"text,explanation\na,b\nc\n", "line 3 has 1 cells"),
-        ("a.csv", b'text,explanation\n"a"b,c\n', "line 2 is not CSV"),
+        ("a.csv", b'text,explanation\n"a"b,c\n', "line 2 is not valid CSV"),
         (
             "a.csv",
             b"text,explanation\na,b\0\n",
-            "line 2 contains the character U\\+0000|line 2 is not CSV",
+            "line 2 contains the character U\\+0000|line 2 is not valid CSV",
         ),
         ("a.csv", "text,explanation\na,\xfc\n".encode("latin-1"), "not UTF-8"),
         ("a.csv", b"text,text,explanation\n", "two columns are named text"),
         ("a.csv", b"", "the file is empty"),
-        ("a.csv", b"\n", "no names"),
-        ("a.csv", b"PK\x03\x04", "is a workbook"),
-        ("a.csv", "text,explanation\n".encode("utf-16"), "not UTF-8, but UTF-16"),
-        ("a.csv", b"text;explanation\na,b;c\n", "say --delimiter ';'"),
-        ("a.csv", b'"text"\t"explanation"\na\tb\n', r"say --delimiter '\\t'"),
-        ("a.csv", b"text,weather\na,b\n", "no column is named explanation"),
+        ("a.csv", b"\n", "the names of the columns"),
+        ("a.csv", b"PK\x03\x04", "is a spreadsheet workbook"),
+        ("a.csv", "text,explanation\n".encode("utf-16"), "is UTF-16; save it as UTF-8"),
+        ("a.csv", b"text;explanation\na,b;c\n", "add --delimiter ';'"),
+        ("a.csv", b'"text"\t"explanation"\na\tb\n', r"add --delimiter '\\t'"),
+        ("a.csv", b"text,weather\na,b\n", "there is no column for explanation"),
         (
             "a.jsonl",
             b'{"text": "a"}\n{"text": "\\u0000"}\n',
@@ -214,7 +214,7 @@ def test_columns_are_guessed_by_name_then_by_synonym() -> None:
     assert found.guessed == {"text": "body", "explanation": "reason"}
     with pytest.raises(ValueError, match="'nowhere'"):
         ColumnMapping.of({"text": "nowhere", "explanation": "reason"}, "hatexscore", names)
-    with pytest.raises(ValueError, match="no column is named explanation"):
+    with pytest.raises(ValueError, match="there is no column for explanation"):
         ColumnMapping.of(None, "hatexscore", ["text", "why", "reason"])
     said = ColumnMapping.of({"explanation": "why"}, "hatexscore", ["text", "why", "reason"])
     assert said.columns == {"explanation": "why", "text": "text"}
@@ -238,7 +238,7 @@ def test_a_mapping_in_words_is_the_one_in_json() -> None:
         "metadata": ["model", "market"],
     }
     for maps, constants in ((["text=a", "text=b"], []), (["seed=a"], [("seed", "7")])):
-        with pytest.raises(ValueError, match="is said twice"):
+        with pytest.raises(ValueError, match="is given twice"):
             from_words(maps, [], constants, [])
     for maps, values in ((["text"], []), ([], ["a=b"]), ([], ["a:b"]), ([], ["a:b="])):
         with pytest.raises(ValueError, match="is not"):

@@ -75,7 +75,7 @@ except TouchstoneError as error:
 print(Touchstone("http://127.0.0.1:1", patience=0).score_many([], "ice"))
 """
     assert run(empty, script).splitlines() == [
-        "Local() needs the service's own code: pip install -e path/to/touchstone",
+        "Local() needs the service's code; run pip install -e path/to/touchstone",
         "[]",
     ]
 

@@ -87,7 +87,7 @@ def test_rows_and_frames(here: Local) -> None:
 
 
 def test_what_needs_a_service_says_so(here: Local) -> None:
-    with pytest.raises(TouchstoneError, match="needs a service"):
+    with pytest.raises(TouchstoneError, match="needs a running service"):
         here.batches.get("batch_1")
 
 

@@ -228,8 +228,8 @@ def test_the_command_line_from_a_table_to_a_comparison(
     assert "--by 'market'" in capsys.readouterr().err
     assert main(["compare", *batches, "--by", "verdict"]) == 0
     said = capsys.readouterr().out
-    assert f"A, the new one, is {batches[0]}; B, the baseline, is {batches[1]}" in said
-    assert "5 lines in both" in said
+    assert f"A, the new batch, is {batches[0]}; B, the baseline, is {batches[1]}" in said
+    assert "5 lines are in both" in said
     fields = ["--text", POST["text"], "--explanation", POST["explanation"]]
     assert main(["score", "hatexscore", *fields, "--field", "options.control_draws=5"]) == 0
     assert capsys.readouterr().out.startswith("hatexscore: ")

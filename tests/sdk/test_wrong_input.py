@@ -80,7 +80,9 @@ def test_a_form_that_is_not_written_is_refused_before_any_work(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "in.jsonl").write_text(json.dumps(LINE))
     assert main(arguments) == WRONG
-    assert "out.xlsx cannot be written: a name ends with .jsonl" in capsys.readouterr().err
+    assert (
+        "out.xlsx cannot be written; its name must end with one of .jsonl"
+    ) in capsys.readouterr().err
     assert typed.asked == []
     assert not (tmp_path / "out.xlsx").exists()
 
@@ -135,7 +137,7 @@ def test_a_file_without_a_request_is_not_sent(
 ) -> None:
     (tmp_path / name).write_text(content)
     assert main(["submit", str(tmp_path / name), "--metric", "hatexscore"]) == WRONG
-    assert f"{name} holds no request" in capsys.readouterr().err
+    assert f"{name} contains no request" in capsys.readouterr().err
     assert typed.asked == []
 
 
@@ -165,7 +167,7 @@ def test_a_table_without_a_metric_asks_for_it(
     files = [str(tmp_path / "in.csv"), str(tmp_path / "out.jsonl")]
     assert main(["convert", *files]) == WRONG
     said = capsys.readouterr().err
-    assert "no metric is said: say --metric" in said
+    assert "no metric is given; set it with --metric" in said
     assert "--map FIELD=COLUMN" in said
     assert main(["convert", *files, "--map", "text=text"]) == 0
 
@@ -222,7 +224,7 @@ WRONG_LINES = [
     ("[]", "not a JSON object"),
     ("null", "not a JSON object"),
     ('{"text": NaN}', "NaN is not a JSON number"),
-    ('{"text": 1e999}', "body.text is inf, which JSON cannot say"),
+    ('{"text": 1e999}', "body.text is inf, which JSON cannot represent"),
     ('{"text": ' + "[" * 100_000 + "]" * 100_000 + "}", "not JSON: "),
     ("{", "not JSON: "),
 ]
@@ -267,9 +269,9 @@ def test_submit_names_what_it_left_out_and_sends_the_rest(
     assert main([*command, "--skip-invalid"]) == 0
     said = capsys.readouterr()
     assert said.out.startswith("batch_")
-    assert "left out, 6 in all:" in said.err
+    assert "left out (6 in all):" in said.err
     for number, (_, why) in enumerate(WRONG_LINES, 2):
         assert re.search(f"line {number}: .*{why}", said.err)
     file.write_text("null\n[]\n")
     assert main([*command, "--skip-invalid"]) == WRONG
-    assert "holds no request: line 1: not a JSON object, and 1 more" in capsys.readouterr().err
+    assert "contains no request: line 1: not a JSON object, and 1 more" in capsys.readouterr().err

@@ -171,7 +171,7 @@ def test_results_of_one_text_are_one_observation() -> None:
 
 def test_labels_of_another_kind_are_said_to_be_so() -> None:
     report = found([row(1, 0.5, "hateful", metadata={"gold": "toxic"})])
-    assert "gold labels: no decision is equal to any gold label" in report.warnings
+    assert "gold labels: no decision equals any gold label" in report.warnings
 
 
 def test_passages_beside_marked_ones() -> None:
@@ -277,7 +277,8 @@ def test_ratings_of_many_values_need_to_say_which_accept() -> None:
     assert without.threshold.value is None
     assert (
         without.threshold.reason
-        == "ratings have 5 values; set `accepted_from` to say which of them accept"
+        == "ratings have 5 values; set `accepted_from` to the lowest rating that accepts an "
+        "explanation"
     )
     assert with_it.threshold.value == pytest.approx(3.5 / 6, abs=0.1)
     assert with_it.threshold.alpha_people.value is None  # one person
@@ -286,7 +287,10 @@ def test_ratings_of_many_values_need_to_say_which_accept() -> None:
 
 @pytest.mark.parametrize(
     ("said", "reason"),
-    [([1] * 30, "nobody says no"), ([1, 0] * 4, "4 texts with a no: 10 of each are needed")],
+    [
+        ([1] * 30, "nobody says no"),
+        ([1, 0] * 4, "4 texts with a no; at least 10 of each kind are needed"),
+    ],
 )
 def test_what_cannot_be_said_is_null_with_its_reason(said: list[int], reason: str) -> None:
     rows = [row(i, i / 50, metadata={"rating": one}) for i, one in enumerate(said)]
@@ -348,7 +352,8 @@ def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
     odd = [row(4 + number, 0.5, "hateful", metadata={"gold": "1"}) for number in range(3)]
     said = found([*rows, *odd], rationale="marked").warnings
     assert (
-        "gold labels: the labels of 3 lines are never decided; these lines count as wrong" in said
+        "gold labels: no result decides for the gold labels of 3 lines; these lines count as wrong"
+        in said
     )
     assert "gold: no line has `marked` in its metadata" in said
     alone = found(odd, label="moderator")

@@ -132,7 +132,7 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
         ("ice", "must be SERVICE=URL pairs"),
         ("ice=redis://a:1 ice=redis://b:1", "must contain ice only once"),
         ("ice=http://secret-host", "ice: the address must begin with redis://"),
-        ("ice=redis://a:99999", "a port up to 65535"),
+        ("ice=redis://a:99999", "a port of at most 65535"),
     ],
 )
 def test_what_is_no_list_of_services_is_refused_without_its_addresses(

@@ -37,9 +37,9 @@ def test_a_refusal_says_which_number_to_lower_and_how_far() -> None:
     error = refused(LIMIT, work(10_000, 4, 500))
     assert error is not None
     assert error.detail == (
-        "10,000 `a` × 4 `b` × 500 `c` make 20,000,000 tokens that a model reads or writes, and one "
-        "request may ask for 900 seconds of work (this is about 2,000): lower `a` to at most "
-        "4,500, or `b` to at most 1, or `c` to at most 225"
+        "10,000 `a` × 4 `b` × 500 `c` make 20,000,000 tokens that a model reads or writes, and "
+        "one request may need at most 900 seconds of work (this is about 2,000): lower `a` to "
+        "at most 4,500, or `b` to at most 1, or `c` to at most 225"
     )
     told = problem(error)
     assert told["type"].endswith("#too-costly")
@@ -96,7 +96,7 @@ def test_a_limit_of_its_own_holds_whatever_the_settings_say() -> None:
     generous = WorkLimit(seconds=1e12, tokens_per_second=1e12)
     error = refused(generous, work(50, unit="rows", seconds_each=1e-9, most=20))
     assert error is not None
-    assert error.detail == "50 `a` make 50 rows, and one request may ask for 20: " + (
+    assert error.detail == "50 `a` make 50 rows, and one request may need at most 20: " + (
         "lower `a` to at most 20"
     )
 

@@ -26,7 +26,7 @@ from shared.process.settings_sources import (
 from tests.deployment.manifests import ROOT
 
 REDIS_SCHEMES = "must begin with redis://, rediss:// or unix://"
-WRONG_PORT = "must be an address with a port up to 65535"
+WRONG_PORT = "must be an address with a port of at most 65535"
 SECRETS = [variable_of(name, field) for name, field in fields_of(Settings) if is_secret(field)]
 
 
@@ -125,7 +125,9 @@ def test_every_secret_may_stand_in_a_file(
     assert getattr(chosen, name).get_secret_value() == secret
     assert name in chosen.model_fields_set
     monkeypatch.setenv(variable, "other")
-    assert faults(monkeypatch) == [f"{variable}_FILE: {variable} is set as well; keep one of them"]
+    assert faults(monkeypatch) == [
+        f"{variable}_FILE: {variable} is set as well; set only one of them"
+    ]
 
 
 def test_the_command_lines_key_and_a_models_key_may_stand_in_files(

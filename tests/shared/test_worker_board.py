@@ -16,7 +16,7 @@ from tests.patience import eventually
 
 SERVICES = ("ftc", "haf", "ice")
 MODELS = {"worker": "is starting", "a": "is not loaded yet", "b": "is not loaded yet"}
-WARM = {"worker": "is warming up: it scores the examples of its services"}
+WARM = {"worker": "is warming up by scoring the examples of its services"}
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def test_a_service_is_ready_with_one_worker_that_is() -> None:
     assert read(SERVICES) == {
         "ftc": "its worker is loading 2 models",
         "haf": "ready",
-        "ice": "its worker is warming up: it scores the examples of its services",
+        "ice": "its worker is warming up by scoring the examples of its services",
     }
 
 

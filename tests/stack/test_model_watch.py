@@ -73,7 +73,7 @@ def test_a_worker_that_does_not_answer_makes_no_model_ready(
     assert "ready broken" not in said.getvalue()
     Worker.states = {"mine": "ready"}
     watch.update()
-    assert "broken is not configured any more" in said.getvalue()
+    assert "broken is no longer configured" in said.getvalue()
     assert "ready broken" not in said.getvalue()
 
 

@@ -66,7 +66,10 @@ class Access:
         headers = {"User-Agent": AGENT}
         if key := (self.api_key or "").strip():
             if not (key.isascii() and key.isprintable()):
-                raise ValueError("the API key holds a character that no key has, as a line break")
+                raise ValueError(
+                    "the API key contains a character that is not allowed, such as a line break; "
+                    "check TOUCHSTONE_API_KEY"
+                )
             headers["Authorization"] = f"Bearer {key}"
         return {"base_url": self.url, "headers": headers}
 
@@ -104,7 +107,7 @@ def _head(response: httpx.Response) -> Mapping[str, str]:
 def _failed(url: str, error: Exception) -> ConnectionFailed:
     silent = isinstance(error, httpx.ReadTimeout)
     if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return ConnectionFailed(f"{url!r} is not the address of a service: {error}")
+        return ConnectionFailed(f"{url!r} is not a valid address of a service: {error}")
     return ConnectionFailed(
         f"{url} cannot be reached ({error or type(error).__name__})", silent=silent
     )

@@ -81,7 +81,7 @@ def batch_file(
         requests = cast("Iterable[Fields | BaseModel]", source)
         with TemporaryFile() as lines_file:
             lines = _requests(requests, columns)
-            _require(_write(lines_file, lines, endpoint, AS_NAMED), "what was given")
+            _require(_write(lines_file, lines, endpoint, AS_NAMED), "the input")
             yield "lines.jsonl", lines_file
         return
     location = source if isinstance(source, str | PathLike) else None
@@ -104,7 +104,7 @@ def _require(count: int, name: str, reading: Reading = AS_NAMED) -> None:
         refused = sorted((reading.refused or {}).items())
         why = "".join(f": line {number}: {reason}" for number, reason in refused[:1])
         more = f", and {len(refused) - 1} more" if len(refused) > 1 else ""
-        raise ValueError(f"{name} holds no request{why}{more}")
+        raise ValueError(f"{name} contains no request{why}{more}")
 
 
 def is_table(location: Place | None, reading: Reading = AS_NAMED) -> bool:

@@ -31,14 +31,14 @@ def text(shown: Shown) -> str:
     if isinstance(shown, Result):
         head = f"{shown.metric}: {shown.verdict}, score {number(shown.score)} of {shown.range}"
         parts = ", ".join(f"{name} {value}" for name, value in parts_of(shown.components))
-        return f"{head}\n{shown.reason}\n{parts or 'no parts that are numbers'}"
+        return f"{head}\n{shown.reason}\n{parts or 'no part has a number'}"
     if isinstance(shown, models.ExplanationsResult):
         answer = shown.elicitation
         head = (
             f"{answer.outcome}: {answer.decision or 'no decision'}, P {number(answer.probability)}"
         )
         metrics = ", ".join(" ".join(cells) for cells in metrics_of(shown))
-        return f"{head}\n{answer.explanation}\n{metrics or 'no metric scored it'}"
+        return f"{head}\n{answer.explanation}\n{metrics or 'no metric scored this answer'}"
     if isinstance(shown, Report):
         head = f"{shown.metric}: {shown.scored} results, {shown.undefined} undefined"
         return f"{head}\nmean score {interval(shown.score)}\n{'; '.join(shown.warnings)}"
@@ -208,7 +208,7 @@ def comparison_html(comparison: models.SystemComparison) -> str:
         for difference in comparison.differences
     ]
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in comparison.warnings)
-    head = f"<p>{comparison.pairs} texts that both have</p>"
+    head = f"<p>{comparison.pairs} texts that both batches contain</p>"
     return head + table(("", "difference", "p"), rows) + (f"<ul>{warned}</ul>" if warned else "")
 
 

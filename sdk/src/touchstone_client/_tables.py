@@ -57,8 +57,8 @@ class Listed:
         is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
         if is_one or type(data).__name__ == "Series" or not isinstance(data, Iterable):
             raise TypeError(
-                f"score_many takes a DataFrame or an iterable of requests, no "
-                f"{type(data).__name__}; submit a file by batches.create"
+                "score_many accepts a DataFrame or an iterable of requests, not "
+                f"{type(data).__name__}; use batches.create for a file"
             )
         self._data = data
         self._columns = columns
@@ -93,7 +93,10 @@ class Framed:
             guesses = ", ".join(
                 f"{field} is {name}" for field, name in self._mapping.guessed.items()
             )
-            warnings.warn(f"columns were guessed: {guesses}; say `columns`", stacklevel=4)
+            warnings.warn(
+                f"the columns were guessed: {guesses}; set `columns` to the right ones",
+                stacklevel=4,
+            )
         self._columns_of_results: dict[str, list[Any]] = {
             name: [None] * frame.length for name in OWN
         }

@@ -37,7 +37,7 @@ def encoded(value: Any) -> bytes:
         text = json.dumps(value, ensure_ascii=False, allow_nan=False, default=_plain)
     except ValueError:
         if fault := next(_not_finite(value, ""), None):
-            raise ValueError(f"{fault[0]} is {fault[1]}, which JSON cannot say") from None
+            raise ValueError(f"{fault[0]} is {fault[1]}, which JSON cannot represent") from None
         raise
     return text.encode("utf-8", "surrogatepass")
 
@@ -54,7 +54,10 @@ def part_of(selection: str) -> dict[str, Any]:
         return {"batch": batch, "of_model": value}
     if sign and metadata_key and metadata_key != key:
         return {"batch": batch, "of_metadata": {metadata_key: value}}
-    raise ValueError(f"{selection!r} names no part: write :metadata.KEY=VALUE or :model=NAME")
+    raise ValueError(
+        f"{selection!r} does not select a part of a batch; write ID:metadata.KEY=VALUE or "
+        "ID:model=NAME"
+    )
 
 
 def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
@@ -77,7 +80,7 @@ def _plain(value: Any) -> Any:
         return value.model_dump(mode="json", by_alias=True, exclude_unset=True)
     if hasattr(value, "tolist"):  # an array or a scalar of NumPy
         return value.tolist()
-    raise TypeError(f"{type(value).__name__} cannot be sent: {value!r}")
+    raise TypeError(f"{type(value).__name__} cannot be sent as JSON: {value!r}")
 
 
 def fields_of(request: BaseModel | Fields | None, more: Fields) -> dict[str, Any]:
@@ -140,7 +143,7 @@ class VersionNotice:
             return
         self._is_told = True
         warnings.warn(
-            f"the service is version {theirs}, this client {CLIENT_VERSION}: "
-            "their major versions differ",
+            f"the service has version {theirs} and this client {CLIENT_VERSION}, and their "
+            "major versions differ; install the client of the service's major version",
             stacklevel=4,
         )

@@ -135,7 +135,7 @@ class TimedOut(TouchstoneError):
     def __init__(self, id: str, seconds: float) -> None:
         self.id = id
         self.seconds = seconds
-        super().__init__(f"{id} has not ended within {seconds:g} s; it goes on")
+        super().__init__(f"{id} has not ended within {seconds:g} s; it continues on the service")
 
 
 class InvalidSignature(TouchstoneError):

@@ -17,7 +17,7 @@ from touchstone_client._tables import Framed, Listed
 from touchstone_client.errors import TouchstoneError
 
 GROUP = "touchstone.local"
-MISSING = "Local() needs the service's own code: pip install -e path/to/touchstone"
+MISSING = "Local() needs the service's code; run pip install -e path/to/touchstone"
 
 
 class Engine(Protocol):
@@ -73,6 +73,9 @@ class InProcess(Http):
 
     @contextmanager
     def open(self, request: Request) -> Iterator[Stream]:
-        detail = f"{request.path} is kept by a service only: use Touchstone()"
+        detail = (
+            f"{request.path} needs a running service, because Local() stores nothing; use "
+            "Touchstone()"
+        )
         raise TouchstoneError(detail)
         yield

@@ -28,7 +28,7 @@ class Against(Message):
     of_model: Annotated[
         str | None,
         Field(
-            description="only results of this model: the first model that answered or, if none was called, the one that the request names, or the metric's default"
+            description="only results of this model. A result's model is the first one that answered or, if none was called, the one that the request names, or the metric's default"
         ),
     ] = None
     of_metadata: Annotated[
@@ -40,7 +40,7 @@ class Against(Message):
     wilcoxon: Annotated[
         bool,
         Field(
-            description="whether to add Wilcoxon's signed-rank test, over the texts' mean differences"
+            description="whether to add Wilcoxon's signed-rank test, applied to the mean difference of each text"
         ),
     ] = False
 
@@ -52,7 +52,7 @@ class AttributionMethod(Message):
     name: Literal['attention', 'gradient', 'integrated_gradients', 'lime']
     attention: Annotated[
         Literal['mean', 'last', 'rollout'],
-        Field(description='over layers; heads are averaged'),
+        Field(description='how layers are combined; heads are averaged'),
     ] = 'mean'
     gradient: Literal['l2', 'input_x_gradient'] = 'l2'
     steps: Annotated[int, Field(description='steps of integrated gradients')] = 32
@@ -69,10 +69,12 @@ class AttributionMethod(Message):
 class BatchEvent(Message):
     id: Annotated[
         str | None,
-        Field(description='send the last one as `Last-Event-ID` to continue after it'),
+        Field(
+            description='id of the event; send the last id as `Last-Event-ID` to continue after that event'
+        ),
     ] = None
     retry: Annotated[
-        int | None, Field(description='milliseconds until coming back')
+        int | None, Field(description='milliseconds to wait before connecting again')
     ] = None
     event: Literal['end', 'batch.validating', 'batch.failed', 'batch.in_progress', 'batch.finalizing', 'batch.completed', 'batch.expired', 'batch.cancelling', 'batch.cancelled']
     data: str
@@ -82,7 +84,10 @@ class SequenceInterval(Message):
     low: float
     high: float
     of: Annotated[
-        int, Field(description='texts so far; several results of one text are averaged')
+        int,
+        Field(
+            description='number of texts so far; several results of one text are averaged'
+        ),
     ]
 
 
@@ -116,7 +121,7 @@ class GoldColumns(Message):
     rationale: Annotated[
         str,
         Field(
-            description='passages of the text that people marked: JSON, `[[start, end], …]` or `[{start, end}, …]`, character offsets, `end` exclusive; `[]`: they marked nothing'
+            description='passages of the text that people marked: JSON such as `[[start, end], …]` or `[{start, end}, …]` with character offsets, `end` exclusive; `[]` if they marked nothing'
         ),
     ] = 'gold_rationale'
     rating: Annotated[
@@ -128,7 +133,7 @@ class GoldColumns(Message):
     accepted_from: Annotated[
         float | None,
         Field(
-            description='ratings of at least this accept the explanation; absent: the higher one, where there are two values'
+            description='a rating of at least this value accepts the explanation; absent: the higher value, if there are only two values'
         ),
     ] = None
 
@@ -138,10 +143,13 @@ class HafReportOptions(Message):
         extra='forbid',
     )
     model_key: Annotated[
-        str, Field(description='metadata that names the model of sent responses')
+        str,
+        Field(
+            description='metadata key whose value names the model of responses that the request sent'
+        ),
     ] = 'model'
     dataset_key: Annotated[
-        str, Field(description='metadata that names the data set')
+        str, Field(description='metadata key whose value names the data set')
     ] = 'dataset'
 
 
@@ -149,14 +157,19 @@ class IceReportOptions(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    alpha: Annotated[float, Field(description='error rate over configurations')] = 0.05
+    alpha: Annotated[
+        float, Field(description='which error rate is controlled over configurations')
+    ] = 0.05
     example_alpha: Annotated[
-        float, Field(description='false discovery rate over examples, as in the paper')
+        float,
+        Field(
+            description='level of the false discovery rate over examples, as in the paper'
+        ),
     ] = 0.1
     error: Annotated[
         Literal['discovery', 'family'],
         Field(
-            description='the error that `alpha` bounds over configurations: the share of false verdicts (Benjamini-Hochberg), or the probability of any (Holm)'
+            description='the error that `alpha` limits over configurations: the share of false verdicts (Benjamini-Hochberg), or the probability of any false verdict (Holm)'
         ),
     ] = 'discovery'
 
@@ -174,11 +187,14 @@ class BatchRequest(Message):
         extra='forbid',
     )
     input_file_id: Annotated[
-        str, Field(description='a file of purpose `batch`, one request a line')
+        str,
+        Field(description='id of a file of purpose `batch`, with one request per line'),
     ]
     endpoint: Annotated[
         Literal['/v1/explanations', '/v1/inference', '/v1/scores/consistency', '/v1/scores/cot2el', '/v1/scores/ftc', '/v1/scores/haf', '/v1/scores/hatexscore', '/v1/scores/hlv', '/v1/scores/ice', '/v1/scores/sor', '/v1/similarity'],
-        Field(description='the route of every line, as in /v1/scores/hatexscore'),
+        Field(
+            description='the route that every line is sent to, as in /v1/scores/hatexscore'
+        ),
     ]
     completion_window: Literal['24h'] = '24h'
     metadata: dict[str, str] | None = None
@@ -214,7 +230,10 @@ class Calibration(Message):
         ),
     ]
     least_placements: Annotated[
-        int, Field(description='the fewest other placements of these passages')
+        int,
+        Field(
+            description='the smallest number of other placements that one of these passages has'
+        ),
     ]
     most_placements: Annotated[int, Field(description='the most')]
     standing: Annotated[
@@ -226,7 +245,7 @@ class Calibration(Message):
     p_anti: Annotated[
         float,
         Field(
-            description='the other side: how often a random passage stands out as little or less'
+            description='the p-value of the other side: how often a random passage stands out at most this much'
         ),
     ]
 
@@ -235,7 +254,7 @@ class ConsistencyComponents(Message):
     simulatability: Annotated[
         float | None,
         Field(
-            description="how often the model's answer to an edited text is the one predicted from the explanation; by default the mean over edits predicted to change it and edits predicted not to"
+            description='how often the model answers an edited text as the explanation predicts; by default the mean of two shares, over edits that should change the answer and edits that should keep it'
         ),
     ]
     attribution_agreement: Annotated[
@@ -249,11 +268,15 @@ class ConsistencyComponents(Message):
     ]
     precision_changes: Annotated[
         float | None,
-        Field(description='share of the edits predicted to change the answer that do'),
+        Field(
+            description='of the edits that should change the answer, the share that change it'
+        ),
     ]
     precision_stays: Annotated[
         float | None,
-        Field(description='share of the edits predicted to keep the answer that do'),
+        Field(
+            description='of the edits that should keep the answer, the share that keep it'
+        ),
     ]
     edits: Annotated[int, Field(description='edited texts that the model answered')]
     simulatable: Annotated[
@@ -291,7 +314,7 @@ class ConsistencyEdit(Message):
     expected: Annotated[
         Literal['changes', 'stays'] | None,
         Field(
-            description='the answer that a reader of the explanation expects; absent: decided by `reader`, where the rules check which cited words are missing'
+            description='the answer that someone who reads the explanation would expect; absent: `reader` predicts it, and its rules check which of the cited words are missing'
         ),
     ] = None
 
@@ -317,12 +340,13 @@ class ConsistencyPredictions(Message):
     )
     answer: Annotated[str, Field(description="the model's answer to `text`")]
     edits: Annotated[
-        list[str], Field(description="the model's answers to `edits`, one each")
+        list[str], Field(description="the model's answers to `edits`, one for each")
     ] = []
     words: Annotated[
         list[ConsistencyWordValue],
         Field(
-            description='contributions of the words of `text`', validate_default=True
+            description='contributions of the words of `text` to answer and explanation',
+            validate_default=True,
         ),
     ] = []
 
@@ -335,7 +359,7 @@ class ConsistencyTurn(Message):
     content: Annotated[
         str,
         Field(
-            description='`{text}` and `{label}` are replaced; write a literal brace as `{{`'
+            description='`{text}` and `{label}` are replaced by the text and the decision; write a literal brace as `{{`'
         ),
     ]
 
@@ -348,7 +372,7 @@ class ConsistencyPrompt(Message):
     style: Annotated[
         Literal['chat', 'raw'],
         Field(
-            description="`chat`: the model's own template; `raw`: the turns as one text, for a model without a template"
+            description="`chat`: the model's own template; `raw`: the turns joined into one text, for a model without a template"
         ),
     ] = 'chat'
 
@@ -366,13 +390,14 @@ class Context(Message):
 
 class Cot2elComponents(Message):
     faithfulness: Annotated[
-        float | None, Field(description='explanations kept / explanations parsed')
+        float | None,
+        Field(description='number of explanations kept, divided by the number parsed'),
     ]
     mean_similarity: Annotated[
         float | None, Field(description='mean similarity to the nearest unit')
     ]
     parsed: Annotated[
-        int, Field(description='explanations of the parse, without repetitions')
+        int, Field(description='number of different explanations in the parse')
     ]
     kept: Annotated[
         int, Field(description='explanations aligned above `min_similarity`')
@@ -380,11 +405,14 @@ class Cot2elComponents(Message):
     contradicted: Annotated[
         int,
         Field(
-            description='aligned above `min_similarity`, but the unit says the opposite'
+            description='explanations aligned above `min_similarity` whose unit says the opposite'
         ),
     ] = 0
     distinct: Annotated[
-        int, Field(description='different units, per label and stance, of these')
+        int,
+        Field(
+            description='different units of the aligned explanations, counted per label and stance'
+        ),
     ]
     labels_with_support: Annotated[
         int, Field(description='options with a supporting explanation')
@@ -408,18 +436,18 @@ class Cot2elRefinedPair(Message):
     original: Annotated[str, Field(description="the parse's wording")]
     unit_sources: Annotated[
         list[Literal['sentence', 'clause', 'connective', 'given']],
-        Field(description='rules that found this unit'),
+        Field(description='the rules that found this unit'),
     ]
     contradiction: Annotated[
         float | None,
         Field(
-            description="P that the unit contradicts the parse's wording; null: unread"
+            description="probability that the unit contradicts the parse's wording; null: not computed"
         ),
     ] = None
     polarity: Annotated[
         Literal['kept', 'contradicted', 'unread'] | None,
         Field(
-            description='`kept`: the unit does not say the opposite; `unread`: not decidable; null: similarity alone decided'
+            description='`kept`: the unit does not say the opposite; `unread`: this could not be decided; null: it was not checked'
         ),
     ] = None
 
@@ -444,7 +472,7 @@ class Cot2elShuffledWords(Message):
     mean_similarity: float
     other_items: Annotated[
         Cot2elOtherItems | None,
-        Field(description='the same for explanations of other items'),
+        Field(description='the same comparison for explanations of other items'),
     ] = None
 
 
@@ -453,7 +481,7 @@ class Cot2elWriting(Message):
         extra='forbid',
     )
     temperature: Annotated[
-        float, Field(description='temperature of reasoning and parse')
+        float, Field(description='sampling temperature for the reasoning and the parse')
     ] = 0.6
     top_p: float = 0.95
     max_tokens: Annotated[int, Field(description='maximum tokens of each answer')] = (
@@ -462,12 +490,12 @@ class Cot2elWriting(Message):
     source: Annotated[
         Literal['reasoning', 'answer_text'],
         Field(
-            description='`reasoning`: only the text between <think> and </think>; `answer_text`: the whole answer, for a model that was not trained to reason first'
+            description='the part of the answer that is the chain of thought. `reasoning`: the text between <think> and </think>; `answer_text`: the whole answer, for models that write no separate reasoning'
         ),
     ] = 'reasoning'
     structuring_model: Annotated[
         str | None,
-        Field(description='model that turns the parse into JSON; absent: `model`'),
+        Field(description='model that converts the parse into JSON; absent: `model`'),
     ] = None
 
 
@@ -487,7 +515,7 @@ class DeletedJobs(Message):
     open: Annotated[
         int,
         Field(
-            description='matching jobs that were not deleted: they or their batch have not ended'
+            description='matching jobs that were not deleted, because they or their batch have not ended'
         ),
     ]
 
@@ -538,9 +566,14 @@ class EndpointChange(Message):
     )
     description: str | None = None
     enabled: Annotated[
-        bool | None, Field(description='false: its pending deliveries fail')
+        bool | None,
+        Field(
+            description='whether the endpoint receives events; with false its pending deliveries fail'
+        ),
     ] = None
-    authorization: Annotated[str | None, Field(description='empty: remove it')] = None
+    authorization: Annotated[
+        str | None, Field(description='an empty string removes it')
+    ] = None
     sample: float | None = None
     metrics: list[str] | None = None
     parts: bool | None = None
@@ -552,17 +585,19 @@ class EndpointRequest(Message):
     )
     url: Annotated[
         str,
-        Field(description='https, a public host, port 443 or 8443 unless configured'),
+        Field(
+            description='address of the endpoint: https, a public host, and port 443 or 8443 unless the operator allows others'
+        ),
     ]
     events: Annotated[
         list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
-        Field(description='the events to send; none: all'),
+        Field(description='the events to send; empty: all events'),
     ] = []
     description: str = ''
     format: Annotated[
         Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations'],
         Field(
-            description='`standard-webhooks`: events in the format of Standard Webhooks. The others push each score of a job or batch line, without texts, to an OpenTelemetry collector, Langfuse or Phoenix'
+            description='`standard-webhooks`: events in the format of Standard Webhooks. The other formats push each score of a job or batch line, without texts, to an OpenTelemetry collector, Langfuse or Phoenix'
         ),
     ] = 'standard-webhooks'
     authorization: Annotated[
@@ -576,10 +611,10 @@ class EndpointRequest(Message):
     ] = 1.0
     metrics: Annotated[
         list[str],
-        Field(description='metrics whose scores are pushed; none: all metrics'),
+        Field(description='metrics whose scores are pushed; empty: all metrics'),
     ] = []
     parts: Annotated[
-        bool, Field(description='whether each part of a score is pushed as well')
+        bool, Field(description='whether the parts of a score are pushed as well')
     ] = False
 
 
@@ -590,7 +625,7 @@ class Endpoint(Message):
     description: str
     events: Annotated[
         list[Literal['job.succeeded', 'job.failed', 'job.cancelled', 'batch.completed', 'batch.failed', 'batch.expired', 'batch.cancelled', 'judgement.created']],
-        Field(description='empty: every event'),
+        Field(description='the events that are sent; empty: all events'),
     ]
     enabled: bool
     disabled_reason: str | None
@@ -598,7 +633,9 @@ class Endpoint(Message):
     last_success_at: Annotated[int | None, Field(description='unix seconds')]
     rotating_until: Annotated[
         int | None,
-        Field(description='time until which both secrets sign, unix seconds'),
+        Field(
+            description='time until which the previous secret signs as well, unix seconds'
+        ),
     ]
     format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
     has_authorization: Annotated[
@@ -612,7 +649,7 @@ class Endpoint(Message):
         Field(description='metrics whose scores are pushed; empty: all metrics'),
     ]
     parts: Annotated[
-        bool, Field(description='whether each part of a score is pushed as well')
+        bool, Field(description='whether the parts of a score are pushed as well')
     ]
     untraced: Annotated[
         int,
@@ -661,10 +698,13 @@ class Row(Message):
     )
     kept: Annotated[
         list[int] | None,
-        Field(description='positions that stay, ascending; absent: all'),
+        Field(
+            description='positions of the tokens that stay, in ascending order; absent: all tokens stay'
+        ),
     ] = None
     replaced: Annotated[
-        list[list[int]], Field(description='(position, token id) pairs')
+        list[list[int]],
+        Field(description='tokens to insert, as pairs of position and token id'),
     ] = []
 
 
@@ -674,7 +714,7 @@ class Explanation(Message):
     )
     explanation: str
     label: Annotated[
-        str, Field(description='the key of the option that it speaks about')
+        str, Field(description='the key of the option that the explanation is about')
     ]
     stance: Literal['support', 'oppose'] = 'support'
 
@@ -723,7 +763,7 @@ class ExplanationsSpan(Message):
     by: Annotated[
         Literal['rules', 'reader'],
         Field(
-            description='source of the decision; `rules`: a field of the answer; `reader`: the trained reader'
+            description='what read the decision; `rules`: a field of the answer; `reader`: the trained reader'
         ),
     ] = 'rules'
 
@@ -763,13 +803,13 @@ class ExplanationsOwnPrompt(Message):
     user: Annotated[
         str,
         Field(
-            description='with `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}`, `{question}`; `{label}` is `target_label`, `{policy}`, `{labels}` and `{language}` are known, too; a brace is written `{{`'
+            description='must contain `{text}`, or `{premise}` and `{hypothesis}`, or `{scenario}` and `{question}`. May contain `{label}` (the `target_label`), `{policy}`, `{labels}` and `{language}`. Write a literal brace as `{{`'
         ),
     ]
     reader: Annotated[
         Literal['hatexscore', 'haf', 'labels', 'none'],
         Field(
-            description='reader of the decision; a metric reads it as in explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in English); `labels` expects a line that is one of `labels`, alone or after a word such as `Label:`; `none`: `target_label` is explained'
+            description='what reads the decision in the answer. A metric reads it as it does in explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in English). `labels` expects a line with one of `labels`, alone or after a word such as `Label:`. `none`: the answer has no decision, because it explains `target_label`'
         ),
     ] = 'hatexscore'
     labels: Annotated[
@@ -782,45 +822,58 @@ class ExplanationsOwnPrompt(Message):
     explanation_after: Annotated[
         str | None,
         Field(
-            description='words after which the explanation begins, such as `Explanation:`; absent: the whole answer is the explanation'
+            description='text after which the explanation begins, such as `Explanation:`; absent: the whole answer is the explanation'
         ),
     ] = None
 
 
 class ExplanationsPromptUse(Message):
-    name: Annotated[str, Field(description='`own`: it came with the request')]
+    name: Annotated[
+        str,
+        Field(description="the prompt's name; `own`: the request contained the prompt"),
+    ]
     version: str | None
     sha256: Annotated[
         str,
-        Field(description="of the prompt's file; of an own one, of its fields as JSON"),
+        Field(
+            description="SHA-256 of the prompt's file, or of the fields of your own prompt as JSON"
+        ),
     ]
-    shots: Annotated[int, Field(description='demonstrations before the question')]
+    shots: Annotated[
+        int, Field(description='number of demonstrations before the question')
+    ]
     source: str
-    deviations: Annotated[list[str], Field(description='deviations from the source')]
+    deviations: Annotated[
+        list[str], Field(description='how the prompt deviates from its source')
+    ]
 
 
 class ExplanationsUnscored(Message):
     metric: str
     code: Annotated[
         Literal['refused', 'unparsable', 'unfit'],
-        Field(description='`unfit`: the metric cannot take such an answer'),
+        Field(description='`unfit`: the metric cannot score this kind of answer'),
     ]
     detail: str
 
 
 class FtcComponents(Message):
     delta: Annotated[
-        float | None, Field(description='share whose likeliest label is the target')
+        float | None,
+        Field(description='share of answers whose likeliest label is the target'),
     ]
     k: Annotated[
         float | None, Field(description='1 - KL(target || answer), natural logarithm')
     ]
     w: Annotated[
-        float | None, Field(description='1 - Wasserstein-1 distance, as printed')
+        float | None,
+        Field(description='1 - Wasserstein-1 distance, as printed in the paper'),
     ]
     w_normalized: Annotated[
         float | None,
-        Field(description='`w` scaled by the largest distance that the target allows'),
+        Field(
+            description='`w` with the distance divided by the largest distance that the target allows'
+        ),
     ]
     geometric_mean_p: Annotated[float | None, Field(description='exp(k - 1)')]
     gain: Annotated[
@@ -838,7 +891,7 @@ class FtcSupplied(Message):
     kind: Annotated[
         Literal['substituted', 'a', 'b'],
         Field(
-            description='`substituted` if the label is entailment or contradiction; else `a`, `b`'
+            description='`substituted` for the labels entailment and contradiction; `a` or `b` for neutral'
         ),
     ]
     text: str
@@ -885,7 +938,7 @@ class FtcPerturbation(Message):
     simulated: Annotated[
         Literal['entailment', 'neutral', 'contradiction'] | None,
         Field(
-            description="the simulator's label from the noisy input and the explanation generated from it; needed for the stability form of LRA"
+            description="the simulator's label for the noisy input together with the explanation generated from it; needed for the stability form of LRA"
         ),
     ] = None
 
@@ -909,14 +962,21 @@ class FtcStudy(Message):
 
 
 class FtcSatisfaction(Message):
-    delta: Annotated[float, Field(description="1: the answer's label is the target")]
+    delta: Annotated[
+        float,
+        Field(description="1 if the label of the model's answer is the target, else 0"),
+    ]
     k: Annotated[
         float, Field(description='1 - KL(target || answer), natural logarithm')
     ]
-    w: Annotated[float, Field(description='1 - Wasserstein-1 distance, as printed')]
+    w: Annotated[
+        float, Field(description='1 - Wasserstein-1 distance, as printed in the paper')
+    ]
     w_normalized: Annotated[
         float,
-        Field(description='`w` scaled by the largest distance that the target allows'),
+        Field(
+            description='`w` with the distance divided by the largest distance that the target allows'
+        ),
     ]
     geometric_mean_p: Annotated[
         float,
@@ -930,7 +990,7 @@ class FtcSpanEvidence(Message):
     kind: Annotated[
         Literal['a', 'b', 'replaced'],
         Field(
-            description='`a`, `b`: the two sides of the relation; `replaced`: the span that one of them replaces'
+            description='`a`, `b`: the two sides of the relation that the explanation states; `replaced`: the span that one of them replaces'
         ),
     ]
     start: Annotated[
@@ -948,7 +1008,9 @@ class FtcSpanEvidence(Message):
 
 class ConfusionCell(Message):
     gold: str
-    decided: Annotated[str | None, Field(description='null: no decision could be read')]
+    decided: Annotated[
+        str | None, Field(description='the decision; null if none could be read')
+    ]
     results: int
 
 
@@ -983,10 +1045,14 @@ class HafComponents(Message):
 
 class HafControls(Message):
     uniform_relevance: Annotated[
-        HafComponents, Field(description='every token of a reason counts the same')
+        HafComponents,
+        Field(description='values if every token of a reason has the same weight'),
     ]
     unweighted: Annotated[
-        HafComponents, Field(description='every confidence is 1: similarity alone')
+        HafComponents,
+        Field(
+            description='values if every confidence is 1, so that only similarity counts'
+        ),
     ]
 
 
@@ -1019,7 +1085,9 @@ class HafChatToken(Message):
     logprob: Annotated[float, Field(description='natural logarithm')]
     bytes: Annotated[
         list[int] | None,
-        Field(description='UTF-8, for tokens that are not whole characters'),
+        Field(
+            description="the token's UTF-8 bytes, for tokens that are not whole characters"
+        ),
     ] = None
 
 
@@ -1037,11 +1105,18 @@ class HafAnswerWeights(Message):
         extra='forbid',
     )
     upheld: Annotated[
-        float, Field(description='sufficiency: sufficient; necessity: not')
+        float,
+        Field(
+            description='for sufficiency: the reason is sufficient; for necessity: it is not'
+        ),
     ] = 1.0
-    doubtful: Annotated[float, Field(description='it may or may not suffice')] = 0.5
+    doubtful: Annotated[
+        float, Field(description='the reason may or may not be sufficient')
+    ] = 0.5
     denied: Annotated[float, Field(description='the opposite of `upheld`')] = 0.1
-    unanswered: Annotated[float, Field(description='irrelevant or unclear')] = 0.1
+    unanswered: Annotated[
+        float, Field(description='the answer is irrelevant or unclear')
+    ] = 0.1
 
 
 class HafWeights(Message):
@@ -1049,10 +1124,13 @@ class HafWeights(Message):
         extra='forbid',
     )
     sos_confidence: Annotated[
-        float, Field(description='w_c of Eq. 5; w_g is the rest')
+        float,
+        Field(description='w_c of Eq. 5, the weight of confidence; w_g is 1 - w_c'),
     ] = 0.8
     uii_confidence: Annotated[float, Field(description='w_c of Eq. 7')] = 0.5
-    uei_confidence: Annotated[float, Field(description='w_c of Eq. 7 for UEI')] = 0.5
+    uei_confidence: Annotated[
+        float, Field(description='w_c of Eq. 7 for UEI, the weight of confidence')
+    ] = 0.5
     sufficiency_confidence: Annotated[
         float, Field(description='weight of confidence in Eq. 10')
     ] = 0.5
@@ -1096,15 +1174,13 @@ class HatexscoreGroupEvidence(Message):
     value: float | None = None
     offsets_into: Literal['explanation'] = 'explanation'
     group: Annotated[str, Field(description='name of the group in the list')]
-    category: Annotated[str, Field(description="the list's category")]
+    category: Annotated[str, Field(description='category of the group in the list')]
     found_as: Annotated[
         str, Field(description='the kind of match between the mention and the list')
     ]
     by: Annotated[
         Literal['rules', 'reader', 'llm'],
-        Field(
-            description='the reader of the mention; `rules`: a field, or the list alone'
-        ),
+        Field(description='what read the mention; `rules`: a field, or only the list'),
     ] = 'rules'
     counts: Annotated[
         bool,
@@ -1151,7 +1227,7 @@ class HatexscoreQuoteEvidence(Message):
     match: Annotated[
         Literal['exact', 'inflected', 'fuzzy'],
         Field(
-            description='exact: equal after normalisation; inflected: a single word with another ending than in the text; fuzzy: at most 15 % of the characters edited'
+            description='exact: equal after normalisation; inflected: a single word with a different ending in the text; fuzzy: at most 15 % of the characters differ'
         ),
     ]
     quoted_as: Annotated[
@@ -1178,22 +1254,24 @@ class HatexscoreComponents(Message):
     htc: Annotated[
         float | None,
         Field(
-            description='1: the explanation states a conclusion, which in `robust` must not be the opposite of the decision sent'
+            description='1 if the explanation states a conclusion, which in `robust` must not contradict the decision sent'
         ),
     ]
     qf: Annotated[
         float | None,
         Field(
-            description='effect of masking the quotes: max(0, dp) if hateful, else 1 - max(0, dp); `paper` and `reference`: |dp|; 0: no quote'
+            description='effect of masking the quotes, where dp is the drop of P(hateful): max(0, dp) if hateful, else 1 - max(0, dp); variants `paper` and `reference`: |dp|; 0 without a quote'
         ),
     ]
     tgi: Annotated[
         float | None,
         Field(
-            description='1: the explanation names a protected group as the target. For a non-hateful decision, a group that the text names; null if the text names none: `not_applicable`'
+            description='1 if the explanation names a protected group as the target; for a non-hateful decision, a group that the text names. Null if the text names none: `not_applicable`'
         ),
     ]
-    cc: Annotated[float | None, Field(description='1: decision, QF and TGI cohere')]
+    cc: Annotated[
+        float | None, Field(description='1 if decision, QF and TGI are consistent')
+    ]
 
 
 Evidence1 = TypeAliasType(
@@ -1221,7 +1299,7 @@ class HlvAnswers(Message):
     )
     rankings: Annotated[
         list[dict[str, float]],
-        Field(description='positions, 1 = best; missing options tie for last'),
+        Field(description='option → position, 1 = best; missing options tie for last'),
     ] = []
     distributions: Annotated[
         list[dict[str, float]],
@@ -1256,11 +1334,11 @@ class HlvJudge(Message):
     methods: Annotated[
         list[Literal['rank', 'logits', 'score']],
         Field(
-            description="`rank`: the judge lists the options from best to worst. `logits`: the probability of each option's letter as the first token. `score`: the judge rates each option from 1 to 5. The first method is the headline"
+            description="`rank`: the judge lists the options from best to worst. `logits`: the probability of each option's letter as the first token. `score`: the judge rates each option from 1 to 5. The score uses the first method"
         ),
     ] = ['rank', 'logits', 'score']
     runs: Annotated[
-        int, Field(description='answers to `rank` and `score` that are averaged')
+        int, Field(description='number of answers to average for `rank` and `score`')
     ] = 3
     order: Annotated[
         Literal['fixed', 'rotated'],
@@ -1294,26 +1372,31 @@ class HlvErrors(Message):
     mae: float
     r2: Annotated[
         float | None,
-        Field(description="over this item's options; null: gold is constant"),
+        Field(
+            description="R² over this item's options; null if all gold values are equal"
+        ),
     ]
 
 
 class HlvMeasured(Message):
     ranks: Annotated[
-        dict[str, float], Field(description='mean over runs, ranked again')
+        dict[str, float], Field(description='ranks of the mean rank over all runs')
     ]
     values: Annotated[
         dict[str, Any] | None, Field(description='mean distribution, or mean scores')
     ]
-    tau_b: Annotated[float | None, Field(description='Kendall, corrected for ties')]
+    tau_b: Annotated[
+        float | None, Field(description="Kendall's tau, corrected for ties")
+    ]
     tau_a: Annotated[
-        float | None, Field(description='Kendall as printed (Eq. 13): ties count 0')
+        float | None,
+        Field(description="Kendall's tau as printed (Eq. 13); ties count 0"),
     ]
     spearman: Annotated[
         float | None, Field(description="Pearson's correlation of fractional ranks")
     ]
     spearman_without_ties: Annotated[
-        float | None, Field(description='as printed (Eq. 14)')
+        float | None, Field(description="Spearman's rho as printed (Eq. 14)")
     ]
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
@@ -1325,7 +1408,7 @@ class HlvMeasured(Message):
     normalised: Annotated[
         dict[str, float | None] | None,
         Field(
-            description='metric → (value - chance) / (ceiling - chance): 0 = the uniform judge, 1 = the agreement of people with themselves. Null where that is hardly better than chance; empty without a ceiling'
+            description='metric → (value - chance) / (ceiling - chance): 0 = the uniform judge, 1 = the agreement of people with themselves. Null where people hardly agree better than chance; empty without a ceiling'
         ),
     ] = None
 
@@ -1334,13 +1417,16 @@ class HlvMethodResult(Message):
     method: Literal['rank', 'logits', 'score']
     explained: Annotated[
         HlvMeasured | None,
-        Field(description='with explanations; null if none were given'),
+        Field(description='the judge with explanations; null if none were given'),
     ]
     baseline: Annotated[
         HlvMeasured | None, Field(description='the same judge without explanations')
     ]
     gain: Annotated[
-        HlvGain | None, Field(description='null if one of the two is missing')
+        HlvGain | None,
+        Field(
+            description='change through the explanations; null if one of the two is missing'
+        ),
     ]
 
 
@@ -1349,10 +1435,12 @@ class HlvPredictions(Message):
         extra='forbid',
     )
     explained: Annotated[
-        HlvAnswers | None, Field(description='answers with the explanations')
+        HlvAnswers | None,
+        Field(description="the judge's answers when it saw the explanations"),
     ] = None
     baseline: Annotated[
-        HlvAnswers | None, Field(description='answers without them')
+        HlvAnswers | None,
+        Field(description="the judge's answers without the explanations"),
     ] = None
 
 
@@ -1371,7 +1459,7 @@ class HlvHuman(Message):
     votes: Annotated[
         list[dict[str, float]] | dict[str, float] | None,
         Field(
-            description='option → count; a missing option counts 0. Each source is normalised before the mean is taken'
+            description='option → number of votes; a missing option has 0. Each source is normalised before sources are averaged'
         ),
     ] = None
     ratings: Annotated[
@@ -1398,10 +1486,15 @@ class IceArea(Message):
     k_to: float
     win_rate: Annotated[
         float | None,
-        Field(description='area of the win rates of sufficiency; 0.5 is chance'),
+        Field(
+            description='area under the win rates of sufficiency over the budgets; 0.5 is chance'
+        ),
     ]
     nsr: Annotated[
-        float | None, Field(description='area of NSR; null if one of its values is')
+        float | None,
+        Field(
+            description='area under NSR over the budgets; null if one of the values is null'
+        ),
     ]
 
 
@@ -1431,13 +1524,13 @@ class IceCausalReading(Message):
     p_interaction: Annotated[
         float | None,
         Field(
-            description='two-sided p-value among the interactions of random rationales'
+            description='two-sided p-value of the interaction, compared with those of random rationales'
         ),
     ]
     reading: Annotated[
         Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'],
         Field(
-            description='`cause`: sufficient alone, and needed; `redundant`: sufficient, and so is the rest; `partner`: needed, but only together with the rest; `sufficient`, `needed`: one of both, without a clear interaction; `against`: the prediction is stronger without it; `undecidable`: too few random rationales; `undefined`: no random rationale'
+            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only one of the two, without a clear interaction; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
         ),
     ]
 
@@ -1448,7 +1541,10 @@ class IceComparison(Message):
     k: float
     operator: Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill', 'mean']
     score_difference: Annotated[
-        float, Field(description='s(first) - s(second), probability, without sampling')
+        float,
+        Field(
+            description='s(first) - s(second), a difference of probabilities that involves no sampling'
+        ),
     ]
     win_rate_difference: Annotated[
         float | None,
@@ -1458,11 +1554,14 @@ class IceComparison(Message):
     ]
     low: Annotated[
         float | None,
-        Field(description='95 % Wilson interval over the draws; exact: the value'),
+        Field(
+            description='95 % Wilson interval over the draws; for an exact test, the value itself'
+        ),
     ]
     high: float | None
     draws: Annotated[
-        int, Field(description='number of random rationales compared with both')
+        int,
+        Field(description='number of random rationales with which both are compared'),
     ]
 
 
@@ -1470,7 +1569,7 @@ class IcePlausibility(Message):
     explanation: str
     k: float | None
     human_tokens: int
-    iou: Annotated[float, Field(description='intersection over union of tokens')]
+    iou: Annotated[float, Field(description='intersection over union of the tokens')]
     precision: float
     recall: float
     f1: float
@@ -1481,7 +1580,10 @@ class IcePlausibility(Message):
         ),
     ]
     prevalence: Annotated[
-        float, Field(description='share of marked tokens: the AUPRC of chance')
+        float,
+        Field(
+            description='share of tokens that people marked, which is the AUPRC expected by chance'
+        ),
     ]
 
 
@@ -1501,7 +1603,8 @@ class IceRationaleEvidence(Message):
 
 class IceChance(Message):
     win_rate: Annotated[
-        float, Field(description='mean of the score under the null, by symmetry')
+        float,
+        Field(description='mean of the score by chance, which follows from symmetry'),
     ]
     sd: Annotated[
         float | None,
@@ -1525,15 +1628,17 @@ class IceSpan(Message):
 
 
 class IceScores(Message):
-    full: Annotated[float, Field(description='s(x): the whole text')]
-    rationale: Annotated[float, Field(description='s(r): only the rationale stays')]
+    full: Annotated[float, Field(description='s(x): score of the whole text')]
+    rationale: Annotated[
+        float, Field(description='s(r): score if only the rationale stays')
+    ]
     empty: Annotated[
-        float | None, Field(description='s(empty): nothing of the text stays')
+        float | None, Field(description='s(empty): score if nothing of the text stays')
     ]
     without: Annotated[
         float | None,
         Field(
-            description='s(x without r): everything except the rationale stays; null if not requested, or if nothing would be left for the model to read'
+            description='s(x without r): score if everything except the rationale stays; null if not requested, or if nothing would be left for the model to read'
         ),
     ] = None
 
@@ -1549,14 +1654,15 @@ class Attributions(Message):
     convergence_gap: Annotated[
         float | None,
         Field(
-            description='integrated gradients: sum of values minus the difference of logits'
+            description='error of integrated gradients: the sum of the values minus the difference of the logits'
         ),
     ] = None
 
 
 class Interval(Message):
     value: Annotated[
-        float | None, Field(description='the estimate; null without observations')
+        float | None,
+        Field(description='the estimate; null if there are no observations'),
     ]
     low: Annotated[
         float | None,
@@ -1568,12 +1674,12 @@ class Interval(Message):
     of: Annotated[int, Field(description='observations')]
     method: Annotated[
         Literal['wilson', 'studentised', 'bca', 'order', 't', 'exact'] | None,
-        Field(description='the method that gave the ends'),
+        Field(description='the method that computed the two ends'),
     ] = None
     clusters: Annotated[
         int | None,
         Field(
-            description='number of texts that the observations belong to; null: not known'
+            description='number of texts that the observations belong to; null: unknown'
         ),
     ] = None
     effective: Annotated[
@@ -1585,7 +1691,7 @@ class Interval(Message):
     detectable: Annotated[
         float | None,
         Field(
-            description="smallest true distance that this number of texts detects with power 0.8, same units; null if the quantity's range is narrower. Also null if all values are equal, because nothing is known about the spread of further values"
+            description='smallest true difference that this number of texts detects with power 0.8, in units of the value; null if the range of the value is narrower. Also null if all values are equal, because the spread of further values is then unknown'
         ),
     ] = None
 
@@ -1594,13 +1700,13 @@ class JobTiming(Message):
     queued_seconds: Annotated[
         float | None,
         Field(
-            description='seconds from its acceptance to its first start, or to its end if it never started; null while queued'
+            description="seconds from the job's acceptance to its first start, or to its end if it never started; null while queued"
         ),
     ]
     run_seconds: Annotated[
         float | None,
         Field(
-            description='seconds from its first start to its end, including further attempts; null until then'
+            description="seconds from the job's first start to its end, including further attempts; null until it ends"
         ),
     ]
 
@@ -1609,7 +1715,7 @@ class WaitingFor(Message):
     model: str
     state: Annotated[
         Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
-        Field(description='state at the last attempt'),
+        Field(description="the model's state at the last attempt"),
     ] = None
     detail: Annotated[str, Field(description='why it is not ready')]
 
@@ -1617,10 +1723,12 @@ class WaitingFor(Message):
 class JobEvent(Message):
     id: Annotated[
         str | None,
-        Field(description='send the last one as `Last-Event-ID` to continue after it'),
+        Field(
+            description='id of the event; send the last id as `Last-Event-ID` to continue after that event'
+        ),
     ] = None
     retry: Annotated[
-        int | None, Field(description='milliseconds until coming back')
+        int | None, Field(description='milliseconds to wait before connecting again')
     ] = None
     event: Literal['end', 'job.queued', 'job.running', 'job.succeeded', 'job.failed', 'job.cancelled']
     data: str
@@ -1633,7 +1741,7 @@ class JobNotice(Message):
     status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
     batch_id: str | None
     score: Annotated[
-        float | None, Field(description='score; null if undefined or missing')
+        float | None, Field(description='the score; null if it is undefined or missing')
     ]
     error_type: Annotated[
         str | None, Field(description="a failed job's problem `type`")
@@ -1646,7 +1754,7 @@ class JobProgress(Message):
     status: Literal['queued', 'running', 'succeeded', 'failed', 'cancelled']
     attempts: int
     at: Annotated[
-        int | None, Field(description='unix seconds; null if it was not kept')
+        int | None, Field(description='unix seconds; null if the time was not stored')
     ]
 
 
@@ -1665,7 +1773,7 @@ class JobSummary(Message):
     decision: Annotated[
         str | None,
         Field(
-            description='the explained decision, as sent or as the explanation states it'
+            description='the explained decision, as sent or else as stated in the explanation'
         ),
     ]
     batch_id: str | None
@@ -1725,13 +1833,13 @@ class LanguageFound(Message):
     confidence: Annotated[
         float,
         Field(
-            description='share of the script, or probability of the model; 1: as sent'
+            description='certainty: share of the script, or probability by the language model; 1: the request states the language'
         ),
     ]
     by: Annotated[
         Literal['request', 'script', 'model', 'assumed', 'undecided'],
         Field(
-            description="`assumed`: not recognised, and taken to be the language of the other text, or the model's only training language; a warning reports this"
+            description="how the language was identified. `assumed`: it was not recognised, and the language of the other text, or the model's only training language, is used; a warning reports this"
         ),
     ]
     likely: Annotated[
@@ -1762,9 +1870,10 @@ class LeaseRequest(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    reviewer: Annotated[str | None, Field(description='who judges, if not the key')] = (
-        None
-    )
+    reviewer: Annotated[
+        str | None,
+        Field(description='name of the person who judges, if the key has no reviewer'),
+    ] = None
     skip: Annotated[int | None, Field(description='position of a line to skip')] = None
 
 
@@ -1784,9 +1893,12 @@ class PartExcess(Message):
         Literal['delete', 'mask'],
         Field(description='the operator applied to the other words'),
     ]
-    kept: Annotated[float, Field(description='share of the words that stayed')]
+    kept: Annotated[float, Field(description='share of the words that were kept')]
     excess: Annotated[
-        float, Field(description='expected calibration error less its floor by chance')
+        float,
+        Field(
+            description='expected calibration error minus the error expected by chance'
+        ),
     ]
 
 
@@ -1804,51 +1916,54 @@ class ModelUse(Message):
     numerics: Annotated[
         Literal['bytes', 'tolerance'],
         Field(
-            description='`bytes`: on one kind of processor the same request has the same bytes, regardless of other work; `tolerance`: probabilities may move by 1e-5 in float32, and by 0.02 in bfloat16, float16 and behind a server'
+            description='`bytes`: on one kind of processor the same request gives the same bytes, whatever else runs; `tolerance`: probabilities may differ by 1e-5 in float32, and by 0.02 in bfloat16, float16 and behind a server'
         ),
     ] = 'tolerance'
     prompt_sha256: Annotated[
         str | None,
         Field(
-            description="hash of a causal model's own prompt around an empty text; behind a server, of the prompt's turns as JSON"
+            description="hash of a causal model's own prompt with an empty text; for a model behind a server, hash of the prompt's turns as JSON"
         ),
     ] = None
     preset: Annotated[
         str | None,
         Field(
-            description="the bundle of settings, prompt included, that the model's entry names, as name@version"
+            description="the preset (settings including the prompt) that the model's entry names, as name@version"
         ),
     ] = None
     runtime: Annotated[
-        Literal['openvino'] | None, Field(description='the runtime, if it is not torch')
+        Literal['openvino'] | None,
+        Field(description='the runtime that computes the model, if it is not torch'),
     ] = None
     system_fingerprint: Annotated[
         str | None,
-        Field(description="the build of a model's server, as it last reported it"),
+        Field(
+            description="the version of the model's server, as last reported by the server"
+        ),
     ] = None
     warnings: Annotated[
         list[str],
         Field(
-            description='permanent doubts about its labels; repeated in every report that uses the model'
+            description="permanent doubts about the model's labels, repeated in every report that uses the model"
         ),
     ] = []
     thresholds: Annotated[
         dict[str, float] | None,
         Field(
-            description='label → least probability for this decision; absent: the likeliest label is the decision'
+            description='label → smallest probability at which it is the decision; absent: the likeliest label is the decision'
         ),
     ] = None
     on_parts: Annotated[
         list[PartExcess],
         Field(
-            description='its calibration on parts of texts, if its card states it',
+            description="the model's calibration on parts of texts, if its card states this",
             validate_default=True,
         ),
     ] = []
     training_tokens: Annotated[
         list[int] | None,
         Field(
-            description='1st and 99th percentile of the number of tokens, special ones included, in its training texts, if its card states them'
+            description="1st and 99th percentile of the number of tokens, special ones included, in the model's training texts, if its card states them"
         ),
     ] = None
 
@@ -1869,7 +1984,9 @@ class NliQuestion(Message):
 
 
 class NullReason(Message):
-    component: Annotated[str, Field(description='the component, or `score`')]
+    component: Annotated[
+        str, Field(description='the component that is null, or `score`')
+    ]
     code: Literal['refused', 'explanation-unfit', 'no-rules', 'conclusion-unread', 'no-words', 'language-undecided', 'untrained-language', 'probability-missing', 'label-unknown', 'model-disagrees', 'judge-has-no-such-label', 'quote-not-found', 'quote-unread', 'answer-unread', 'label-not-listed', 'answer-cut-by-reasoning', 'no-logprobs', 'text-too-long', 'votes-too-coarse']
     detail: str
 
@@ -1878,7 +1995,7 @@ class Option(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    key: Annotated[str, Field(description='the letter that is put before it')]
+    key: Annotated[str, Field(description='the letter that is shown before the option')]
     text: str
 
 
@@ -1901,10 +2018,11 @@ class PartSummary(Message):
         Interval, Field(description='mean over the results that have this part')
     ]
     undefined: Annotated[
-        int, Field(description='results where this part applies, but is unknown')
+        int,
+        Field(description='number of results where this part applies but is unknown'),
     ]
     not_applicable: Annotated[
-        int, Field(description='results where this part does not apply')
+        int, Field(description='number of results where this part does not apply')
     ]
 
 
@@ -1912,14 +2030,18 @@ class Plausibility(Message):
     results: Annotated[
         int,
         Field(
-            description='results where people marked passages, or where the explanation rests on some'
+            description='results where people marked passages, or where the explanation is based on passages'
         ),
     ]
     without_spans: Annotated[
-        int, Field(description='explanations among them that rest on no passage')
+        int,
+        Field(
+            description='number of these results whose explanation is based on no passage'
+        ),
     ]
     character_f1: Annotated[
-        Interval, Field(description='F1 of the overlap, mean over results, [0, 1]')
+        Interval,
+        Field(description='F1 of the overlap in characters, mean over results, [0, 1]'),
     ]
     span_f1: Annotated[
         Interval,
@@ -1930,7 +2052,7 @@ class Plausibility(Message):
     chance: Annotated[
         Interval,
         Field(
-            description='`character_f1` of the same passages at a random place of the text'
+            description='`character_f1` if the same passages were at random places in the text'
         ),
     ]
     above_chance: Annotated[
@@ -1947,16 +2069,22 @@ class Probabilities(Message):
 
 
 class ProblemChange(Message):
-    problem: Annotated[str, Field(description='its code, as in `problems` of a result')]
+    problem: Annotated[
+        str, Field(description='code of the problem, as in `problems` of a result')
+    ]
     only_first: Annotated[
-        int, Field(description="pairs where only the report's own result has it")
+        int,
+        Field(description="pairs where only the report's own result has the problem"),
     ]
     only_second: Annotated[
-        int, Field(description='pairs where only the result of `against` has it')
+        int,
+        Field(description='pairs where only the result of `against` has the problem'),
     ]
     p_value: Annotated[
         float | None,
-        Field(description='two-sided p-value of both systems having it equally often'),
+        Field(
+            description='two-sided p-value for the hypothesis that both systems have the problem equally often'
+        ),
     ]
     p_adjusted: Annotated[
         float | None, Field(description='`p_value` after Holm over all problems')
@@ -1973,11 +2101,13 @@ class FieldError(Message):
 
 class SdkError(Message):
     message: Annotated[
-        str, Field(description='title, detail and place in one sentence')
+        str, Field(description='title, detail and location in one sentence')
     ]
     type: Annotated[
         str,
-        Field(description='such as `invalid_request_error`; follows from the status'),
+        Field(
+            description="type in OpenAI's form, such as `invalid_request_error`, derived from the status"
+        ),
     ]
     code: Annotated[str, Field(description="the last part of the problem's `type`")]
     param: Annotated[
@@ -2040,7 +2170,7 @@ class Prompt(Message):
     draw: Annotated[
         int | None,
         Field(
-            description="number of the seed's draw, used instead of the prompt's position in the call, so that a prompt gives the same answer alone and among others; absent: the position"
+            description="number that is combined with the seed in place of the prompt's position in the call, so that a prompt gets the same answer alone and among others; absent: the position"
         ),
     ] = None
 
@@ -2052,14 +2182,14 @@ class PromptKeys(Message):
     style: Annotated[
         Literal['chat', 'raw'] | None,
         Field(
-            description='`chat` if there is a chat template; `raw`: the prompt is `user` alone'
+            description="`chat`: uses the model's chat template, the default if there is one; `raw`: the prompt consists of `user` alone"
         ),
     ] = None
     system: str | None = None
     policy: Annotated[str | None, Field(description='value of `{policy}`')] = None
     user: Annotated[
         str | None,
-        Field(description="the user's turn; absent: the task's own question"),
+        Field(description="the user's turn; absent: the standard question of the task"),
     ] = None
     after: Annotated[
         str | None,
@@ -2068,10 +2198,11 @@ class PromptKeys(Message):
         ),
     ] = None
     answer_prefix: Annotated[
-        str, Field(description='text that the model writes before its label')
+        str, Field(description="text that precedes the label in the model's answer")
     ] = ''
     verbalizers: Annotated[
-        dict[str, Any] | None, Field(description='label → strings that stand for it')
+        dict[str, Any] | None,
+        Field(description='label → strings that the model writes for it'),
     ] = None
     template_kwargs: Annotated[
         dict[str, Any] | None, Field(description='arguments of the chat template')
@@ -2079,13 +2210,13 @@ class PromptKeys(Message):
     add_generation_prompt: bool = True
     thinking: Annotated[
         Literal['off', 'before'],
-        Field(description='`before`: the model writes its reasoning first'),
+        Field(description='`before`: the model writes its reasoning before the label'),
     ] = 'off'
     reasoning_tokens: int = 512
     draws: Annotated[
         int,
         Field(
-            description='number of drawn reasonings; the probabilities are their mean'
+            description='number of reasonings that are drawn; the probabilities are averaged over them'
         ),
     ] = 1
 
@@ -2095,7 +2226,8 @@ class Provenance(Message):
     variant: Literal['robust', 'paper', 'reference']
     seed: int
     parameters: Annotated[
-        dict[str, Any], Field(description='the parameters in force, defaults included')
+        dict[str, Any],
+        Field(description='the parameters that were used, including defaults'),
     ]
     models: Annotated[list[ModelUse], Field(description='models that were called')]
     service_version: str
@@ -2112,7 +2244,8 @@ class QueueProgress(Message):
     skipped: int
     left: int
     seconds: Annotated[
-        float | None, Field(description='median that a judgement of it took')
+        float | None,
+        Field(description='median time that a judgement of this queue took'),
     ]
 
 
@@ -2123,13 +2256,13 @@ class Readiness(Message):
     files: Annotated[
         str,
         Field(
-            description='`ready`, or why the file store is unavailable: batches wait, uploads are rejected'
+            description='`ready`, or why the file store is unavailable; until it is available, batches wait and uploads are rejected'
         ),
     ]
     workers: Annotated[
         dict[str, str],
         Field(
-            description='service → `ready`, or why its jobs wait: the worker is starting, or there is none'
+            description='service → `ready`, or why its jobs wait: its worker is starting, or no worker runs'
         ),
     ]
 
@@ -2139,7 +2272,8 @@ class ReplayRequest(Message):
         extra='forbid',
     )
     delivery: Annotated[
-        str | None, Field(description='an ended delivery; null: every failed one')
+        str | None,
+        Field(description='id of an ended delivery; null: all failed deliveries'),
     ] = None
 
 
@@ -2161,23 +2295,29 @@ class ReviewQueueRequest(Message):
     batch: str
     name: str
     query: Annotated[
-        str, Field(description="filters, as in the address of the batch's table")
+        str,
+        Field(
+            description="filters of the lines, written as in the address of the batch's table"
+        ),
     ] = ''
     order: Annotated[
         Literal['random', 'surprising', 'uncertain'],
         Field(
-            description="order of the lines. Only figures of `random` queues apply to the whole batch; `uncertain`: lines closest to the verdict's threshold first"
+            description="order of the lines. `uncertain`: lines closest to the verdict's threshold first. Only results from `random` queues are valid for the whole batch"
         ),
     ] = 'random'
     lines: Annotated[int, Field(description='maximum number of lines')] = 60
-    per_line: Annotated[int, Field(description='people who judge each line')] = 1
+    per_line: Annotated[
+        int, Field(description='number of people who judge each line')
+    ] = 1
     blind: Annotated[
-        bool, Field(description='hide score and verdict until the answer')
+        bool,
+        Field(description='hide the score and the verdict until the person has judged'),
     ] = True
     seed: Annotated[int, Field(description='seed of the random order')] = 0
     rubric: Annotated[
         list[Literal['agree', 'score', 'label', 'spans', 'note']],
-        Field(description='the questions to reviewers'),
+        Field(description='the questions that reviewers answer'),
     ] = ['agree']
 
 
@@ -2208,36 +2348,50 @@ class ReviewerJudgement(Message):
     reviewer: str
     verified: Annotated[
         bool,
-        Field(description='whether the name comes from the key, not from the caller'),
+        Field(
+            description='true if the name is that of the key, false if the caller sent it'
+        ),
     ]
     verdict: Literal['agree', 'disagree', 'unsure', 'withdrawn']
     about: Annotated[str, Field(description='`score`, or the name of a part')]
     human_score: Annotated[float | None, Field(description='[0, 1]')]
     human_label: str | None
     spans: Annotated[
-        list[MarkedSpan], Field(description='words that decide, as marked')
+        list[MarkedSpan],
+        Field(description='passages that the person marked as deciding'),
     ]
     note: str | None
-    blind: Annotated[bool, Field(description='whether the score was hidden')]
+    blind: Annotated[
+        bool, Field(description='whether the score was hidden while the person judged')
+    ]
     queue_id: str | None
     seconds: Annotated[
-        float | None, Field(description='seconds that the judgement took')
+        float | None, Field(description='seconds that the person took to judge')
     ]
     supersedes: str | None
-    current: Annotated[bool, Field(description='whether no other supersedes it')]
+    current: Annotated[
+        bool,
+        Field(description="whether this is the person's latest judgement of the job"),
+    ]
     source: Annotated[
         str | None, Field(description='the system that it was imported from')
     ]
     created_at: Annotated[int, Field(description='unix seconds')]
     key_id: Annotated[
-        str | None, Field(description='the key that sent it; for keys of scope `admin`')
+        str | None,
+        Field(description='the key that sent the judgement; for keys of scope `admin`'),
     ]
     address_family: Annotated[
-        str | None, Field(description='IPv4 or IPv6; for keys of scope `admin`')
+        str | None,
+        Field(
+            description='IPv4 or IPv6 address of the sender; for keys of scope `admin`'
+        ),
     ]
     request_id: Annotated[
         str | None,
-        Field(description='id of the request that sent it; for keys of scope `admin`'),
+        Field(
+            description='id of the request that sent the judgement; for keys of scope `admin`'
+        ),
     ]
 
 
@@ -2246,7 +2400,7 @@ class ReviewerPair(Message):
     second: str
     texts: int
     agreed: Annotated[
-        Interval, Field(description='share of texts with the same judgement of both')
+        Interval, Field(description='share of texts with the same judgement by both')
     ]
     kappa: Annotated[
         float | None,
@@ -2277,7 +2431,7 @@ class Sampling(Message):
     answer_schema: Annotated[
         str | None,
         Field(
-            description="JSON Schema that a chat's answer must fit, where its server constrains it"
+            description="JSON Schema that the answer of a chat must match, if the model's server enforces schemas"
         ),
     ] = None
 
@@ -2318,11 +2472,15 @@ class ScoreDecile(Message):
 
 class ServerAbilities(Message):
     name: str
-    source: Annotated[str, Field(description='the scheme; addresses are not repeated')]
+    source: Annotated[
+        str, Field(description='the scheme of the source; addresses are not shown')
+    ]
     served: str
-    owner: Annotated[str | None, Field(description='owner by the server')] = None
+    owner: Annotated[
+        str | None, Field(description='owner of the model, as reported by the server')
+    ] = None
     milliseconds: Annotated[
-        float | None, Field(description='time of one short answer')
+        float | None, Field(description='time that one short answer took')
     ] = None
     error: Annotated[str | None, Field(description='why it cannot be used')] = None
     is_away: Annotated[bool, Field(description='true if the error is temporary')] = (
@@ -2332,21 +2490,29 @@ class ServerAbilities(Message):
     completions: bool | None = None
     chat: bool | None = None
     given_text: Annotated[
-        str | None, Field(description='method for scoring given text')
+        str | None, Field(description='method by which the server scores a given text')
     ] = None
     tells_tokens: bool | None = None
-    top_logprobs: Annotated[int | None, Field(description='tokens listed; 0: none')] = (
-        None
-    )
+    top_logprobs: Annotated[
+        int | None,
+        Field(
+            description='number of tokens whose log-probabilities the server lists; 0: none'
+        ),
+    ] = None
     asked_logprobs: int | None = None
     label_endpoint: str | None = None
     prefill_continues: bool | None = None
     reasoning_field: str | None = None
     limit_field: str | None = None
-    left_out: Annotated[list[str], Field(description='fields that it rejects')] = []
-    seed_repeats: Annotated[int | None, Field(description='equal draws of 3')] = None
+    left_out: Annotated[
+        list[str], Field(description='request fields that the server rejects')
+    ] = []
+    seed_repeats: Annotated[
+        int | None, Field(description='number of equal answers among 3 draws')
+    ] = None
     length: Annotated[
-        int | None, Field(description='context length in tokens by the server')
+        int | None,
+        Field(description='context length in tokens, as reported by the server'),
     ] = None
     protocol: Annotated[
         str | None, Field(description='protocol of a classification server')
@@ -2359,7 +2525,8 @@ class ServerAbilities(Message):
     )
     mass: float | None = None
     unread: Annotated[
-        str | None, Field(description='why P could not be read on the probe')
+        str | None,
+        Field(description='why the probabilities of the test text could not be read'),
     ] = None
     metrics: dict[str, str] | None = None
 
@@ -2377,22 +2544,22 @@ class SimilarityRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     pairs: Annotated[
         list[Pair],
@@ -2414,13 +2581,13 @@ class SorComponents(Message):
     completeness: Annotated[
         float | None,
         Field(
-            description='mean of the items without `facts`; items that the form lacks do not count'
+            description='mean of all items except `facts`; items that the form has no field for do not count'
         ),
     ]
     specificity: Annotated[
         float | None,
         Field(
-            description='does it name the facts of this post? 1 with a quotation, up to 0.95 for its words, less the words that other posts would have'
+            description='how far the statement names the facts of this post: 1 with a quotation, up to 0.95 for words of the post, minus what words of other posts would reach'
         ),
     ]
     measure: Annotated[
@@ -2439,20 +2606,26 @@ class SorComponents(Message):
     redress: Annotated[
         float | None,
         Field(
-            description="Article 17(3)(f): share of complaint, out-of-court settlement and court; null for the database's fields, which lack it"
+            description="Article 17(3)(f): share of complaint, out-of-court settlement and court that is named; null for the database's fields, which lack it"
         ),
     ]
-    quotes: Annotated[int, Field(description='quotations of the post')]
+    quotes: Annotated[int, Field(description='number of quotations of the post')]
     quotes_not_found: Annotated[
-        int, Field(description='quotations of neither the post nor a rule')
+        int,
+        Field(
+            description='number of quotations that are neither from the post nor from a rule'
+        ),
     ]
     post_words: Annotated[
-        int, Field(description='different content words of the post in the statement')
+        int,
+        Field(
+            description='number of different content words of the post in the statement'
+        ),
     ]
     faithfulness: Annotated[
         float | None,
         Field(
-            description='with a `model`: share of other words of the post that carry its decision less than the words that the statement names; chance is 0.5; not part of the score'
+            description='with a `model`: share of other words of the post that support its decision less than the words that the statement names; chance is 0.5; not part of the score'
         ),
     ] = None
 
@@ -2468,7 +2641,7 @@ class SorEvidence(Message):
     field: Annotated[
         str,
         Field(
-            description='the text of `start` and `end`: `statement`, or one of its fields'
+            description='the text that `start` and `end` refer to: `statement`, or one of its fields'
         ),
     ]
     route: Annotated[
@@ -2530,7 +2703,9 @@ class SplitPair(Message):
     ]
     p_value: Annotated[
         float | None,
-        Field(description='p-value of equal means; null if nothing can be permuted'),
+        Field(
+            description='p-value for equal means; null if there is nothing to permute'
+        ),
     ]
     p_adjusted: Annotated[
         float | None, Field(description='`p_value` after Holm over all pairs')
@@ -2578,8 +2753,12 @@ class DifferenceHistogram(Message):
 
 
 class DensityCell(Message):
-    first: Annotated[int, Field(description='column, counted from the least score')]
-    second: Annotated[int, Field(description='row, counted from the least score')]
+    first: Annotated[
+        int, Field(description='column of the grid, counted from the lowest score')
+    ]
+    second: Annotated[
+        int, Field(description='row of the grid, counted from the lowest score')
+    ]
     pairs: int
 
 
@@ -2613,7 +2792,9 @@ class Tokens(Message):
     ]
     truncated: Annotated[
         bool,
-        Field(description='whether the model reads only the beginning of the example'),
+        Field(
+            description='true if the example is too long and the model reads only its beginning'
+        ),
     ]
     mask_id: Annotated[
         int | None, Field(description='the text of a masked token, if there is one')
@@ -2666,49 +2847,59 @@ class WantedEffect(Message):
     effect: Annotated[
         float | None,
         Field(
-            description='the smallest difference worth finding, in units of the score: between its mean and a fixed value, or between the means of two systems on the same texts'
+            description='the smallest difference that the study should detect, in units of the score: between the mean score and a fixed value, or between the means of two systems on the same texts'
         ),
     ] = None
     beat_rate: Annotated[
         float | None,
         Field(
-            description='the share of random explanations that an explanation beats; a test should detect this'
+            description='the share of random explanations that a good explanation beats; the test of such an explanation should detect this'
         ),
     ] = None
     power: Annotated[
-        float, Field(description='power: how often the tests should detect the effect')
+        float,
+        Field(description='power: the probability that the tests detect the effect'),
     ] = 0.8
-    alpha: Annotated[float, Field(description='level of the tests')] = 0.05
+    alpha: Annotated[float, Field(description='significance level of the tests')] = 0.05
 
 
 class WebhookTest(Message):
     id: Annotated[str, Field(description='the `webhook-id` of the delivery')]
     object: Literal['webhook_test'] = 'webhook_test'
-    delivered: Annotated[bool, Field(description='whether the answer was 2xx')]
-    status: Annotated[int | None, Field(description='the HTTP status of the answer')]
+    delivered: Annotated[
+        bool, Field(description='whether the endpoint answered with status 2xx')
+    ]
+    status: Annotated[
+        int | None, Field(description="the HTTP status of the endpoint's answer")
+    ]
     milliseconds: Annotated[
         int, Field(description='milliseconds from name resolution to the answer')
     ]
-    error: Annotated[str | None, Field(description='why it was not delivered')]
+    error: Annotated[str | None, Field(description='why the event was not delivered')]
     untraced: Annotated[
         int,
         Field(
             description='number of jobs that were not pushed because their requests lack the `trace` that the format needs'
         ),
     ]
-    note: Annotated[str | None, Field(description='notes on jobs that were not pushed')]
+    note: Annotated[
+        str | None, Field(description='notes on jobs whose scores were not pushed')
+    ]
 
 
 class WordJudgements(Message):
     probabilities: Annotated[
         list[list[float] | None],
-        Field(description='(R, L), rows of sum 1; null: it could not be read'),
+        Field(
+            description='an array of shape (R, L) whose rows sum to 1; a row is null if it could not be read'
+        ),
     ]
     unread: Annotated[
-        Unread | None, Field(description='why the first null row could not be read')
+        Unread | None,
+        Field(description='the reason why the first null row could not be read'),
     ] = None
     uncertainty: Annotated[
-        float, Field(description='the largest uncertainty of a row')
+        float, Field(description='the largest uncertainty of any row')
     ] = 0
 
 
@@ -2726,10 +2917,16 @@ class WordRow(Message):
         extra='forbid',
     )
     kept: Annotated[
-        list[int] | None, Field(description='words that stay, ascending; absent: all')
+        list[int] | None,
+        Field(
+            description='positions of the words that stay, in ascending order; absent: all words stay'
+        ),
     ] = None
     masked: Annotated[
-        list[int], Field(description="words that become the model's `mask_text`")
+        list[int],
+        Field(
+            description="positions of the words that are replaced by the model's `mask_text`"
+        ),
     ] = []
     replaced: Annotated[
         list[list[int | str]], Field(description='pairs of a word and its replacement')
@@ -2740,13 +2937,18 @@ class WrittenToken(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    id: Annotated[int | None, Field(description='null if the server does not say')]
+    id: Annotated[
+        int | None, Field(description='null if the server does not report it')
+    ]
     start: Annotated[
         int, Field(description="character offset into the completion's text")
     ]
     end: Annotated[int, Field(description='character offset, exclusive')]
     logprob: Annotated[
-        float, Field(description='natural logarithm, under the unscaled distribution')
+        float,
+        Field(
+            description="natural logarithm of the token's probability, before temperature is applied"
+        ),
     ]
 
 
@@ -2761,11 +2963,14 @@ class Check(Message):
     reason: Annotated[
         str | None,
         Field(
-            description='code of the problem, or of the reason why there is no answer; else null'
+            description='code of the problem, or of the reason why there is no answer; otherwise null'
         ),
     ] = None
     sentence: Annotated[
-        str, Field(description="the result in plain English, without the caller's text")
+        str,
+        Field(
+            description="the result of the check in plain English, without the request's text"
+        ),
     ]
 
 
@@ -2781,13 +2986,18 @@ class MetricResult(Result):
     verdict: Annotated[
         Literal['holds_up', 'problem_found', 'not_tested'],
         Field(
-            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, including the checks that the metric requires; else `not_tested`'
+            description='`problem_found`: a check failed; `holds_up`: every check that could be tested passed, including the checks that the metric requires; otherwise `not_tested`'
         ),
     ]
     reason: Annotated[
-        str, Field(description="the reason in one sentence, without the caller's text")
+        str,
+        Field(
+            description="the reason for the verdict in one sentence, without the request's text"
+        ),
     ]
-    checks: Annotated[list[Check], Field(description='the gravest question first')]
+    checks: Annotated[
+        list[Check], Field(description='the checks, the most important question first')
+    ]
     problems: Annotated[
         list[str], Field(description='codes of the failed checks, worst first')
     ]
@@ -2813,16 +3023,16 @@ class MetricResult(Result):
 
 class Histogram(Message):
     low: Annotated[
-        float, Field(description='the least value: where the first bin begins')
+        float, Field(description='the smallest value, where the first bin begins')
     ]
     high: Annotated[
         float,
-        Field(description='the greatest value: where the last bin ends, inclusive'),
+        Field(description='the largest value, where the last bin ends (inclusive)'),
     ]
     counts: Annotated[
         list[int],
         Field(
-            description='values in each bin, lowest first; one bin where all values are the same'
+            description='number of values in each bin, lowest first; a single bin if all values are equal'
         ),
     ]
 
@@ -2831,13 +3041,13 @@ class Null(Message):
     placements: Annotated[
         int | None,
         Field(
-            description='number of other possible explanations of this kind; null above 1e15, and if not counted'
+            description='number of other possible explanations of this kind; null if above 1e15 or not counted'
         ),
     ] = None
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='number of the first draws, on which the win rate is based; further draws depend on their result. null in results of earlier versions: all draws'
+            description='number of draws in the first round, on which the win rate is based; whether more are drawn depends on their result. Null in results of earlier versions, which use all draws'
         ),
     ] = None
     exact: Annotated[
@@ -2849,11 +3059,14 @@ class Null(Message):
     overlap: Annotated[
         float | None,
         Field(
-            description="mean intersection over union of the explanation's units with those of a random one. Near 1, random explanations are almost the same as the explanation, and the win rate tends to 1/2. null if the explanation is not a set of units"
+            description='mean intersection over union of the units of the tested explanation and a random one. Near 1, random explanations are almost the same as the tested one, and the win rate tends to 1/2. Null if the explanation is not a set of units'
         ),
     ] = None
     p_anti: Annotated[
-        float | None, Field(description='the other side: draws with at most this score')
+        float | None,
+        Field(
+            description='the p-value of the other side: draws with at most this score'
+        ),
     ] = None
     p_two_sided: Annotated[
         float | None, Field(description='twice the smaller of both, at most 1')
@@ -2888,22 +3101,22 @@ class BatchReportRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     batch: Annotated[str | None, Field(description="a batch's id")] = None
     jobs: Annotated[
@@ -2912,7 +3125,7 @@ class BatchReportRequest(Message):
     of_model: Annotated[
         str | None,
         Field(
-            description="only results of this model: the first model that answered or, if none was called, the one that the request names, or the metric's default"
+            description="only results of this model. A result's model is the first one that answered or, if none was called, the one that the request names, or the metric's default"
         ),
     ] = None
     of_metadata: Annotated[
@@ -2921,9 +3134,13 @@ class BatchReportRequest(Message):
             description='only results of lines whose metadata has all of these values, for example when one file holds the explanations of several systems'
         ),
     ] = None
-    seed: Annotated[int, Field(description='seed of the bootstrap')] = 0
-    resamples: Annotated[int, Field(description='resamples of the bootstrap')] = 2000
-    confidence: Annotated[float, Field(description='level of every interval')] = 0.95
+    seed: Annotated[int, Field(description="seed of the bootstrap's random draws")] = 0
+    resamples: Annotated[
+        int, Field(description='number of resamples of the bootstrap')
+    ] = 2000
+    confidence: Annotated[
+        float, Field(description='confidence level of every interval')
+    ] = 0.95
     cluster_key: Annotated[
         str | None,
         Field(
@@ -2933,13 +3150,13 @@ class BatchReportRequest(Message):
     sequence: Annotated[
         bool,
         Field(
-            description='whether to add an interval of the mean score that stays valid however often you look at a growing batch'
+            description='whether to add an interval of the mean score that stays valid even if you check a growing batch many times'
         ),
     ] = False
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts, subtracted from the report's own: see `comparison`"
+            description="another system's results on the same texts, with which the report compares its own: see `comparison`"
         ),
     ] = None
     further: Annotated[
@@ -2956,7 +3173,7 @@ class BatchReportRequest(Message):
     plan: Annotated[
         WantedEffect | None,
         Field(
-            description='how many texts and draws would detect this effect: see `plan`'
+            description='an effect for which the report computes the texts and draws that would detect it: see `plan`'
         ),
     ] = None
     by: Annotated[
@@ -2973,19 +3190,20 @@ class BatchReportRequest(Message):
         ),
     ] = None
     pairwise: Annotated[
-        bool,
-        Field(description='whether to compare the values of each split two by two'),
+        bool, Field(description='whether to compare the values of each split in pairs')
     ] = False
     mixed: Annotated[
         bool,
         Field(
-            description='whether to sum up results of several versions of the metric, with a warning; without this they are rejected, because their numbers have different meanings'
+            description='whether to combine results of several versions of the metric, with a warning; otherwise such a request is rejected, because the numbers of different versions have different meanings'
         ),
     ] = False
     metric: Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
     options: Annotated[
         HafReportOptions | IceReportOptions | None,
-        Field(description="of the metric's own report; of `haf` and `ice`"),
+        Field(
+            description="options of the metric's own report; only `haf` and `ice` have some"
+        ),
     ] = None
 
 
@@ -3027,7 +3245,7 @@ class BatchWebhook(Message):
 
 class CalibratedThreshold(Message):
     results: Annotated[
-        int, Field(description='results whose ratings have a majority for yes or no')
+        int, Field(description='results whose ratings have a majority of yes or of no')
     ]
     ties: Annotated[
         int, Field(description='results left out because as many people say yes as no')
@@ -3035,23 +3253,25 @@ class CalibratedThreshold(Message):
     value: Annotated[
         float | None,
         Field(
-            description='score threshold; a score at least as good is accepted; null: `reason` says why'
+            description='threshold of the score; a score at least as good is accepted; null: `reason` gives the reason'
         ),
     ]
     low: Annotated[
         float | None,
-        Field(description='lower end of its interval, percentile bootstrap over texts'),
+        Field(
+            description="lower end of the threshold's interval, by percentile bootstrap over texts"
+        ),
     ]
     high: float | None
     agreed: Annotated[
         Interval,
         Field(
-            description='share of texts where score and majority agree; each text is decided by a threshold chosen without it, [0, 1]'
+            description='share of texts where score and majority agree, [0, 1]; the threshold for each text is chosen without this text'
         ),
     ]
     chance: Annotated[
         float | None,
-        Field(description='the same share if every text got the more frequent answer'),
+        Field(description='the same share if every text had the more frequent answer'),
     ]
     kappa: Annotated[
         Interval, Field(description="Cohen's kappa of the same decisions, [-1, 1]")
@@ -3065,10 +3285,12 @@ class CalibratedThreshold(Message):
     alpha_with_score: Annotated[
         Interval,
         Field(
-            description="the same with the score's decisions as one more person; if it is not far below `alpha_people`, the score decides like a person"
+            description="the same alpha, with the score's decisions as one more person; if it is not far below `alpha_people`, the score decides like a person"
         ),
     ]
-    reason: Annotated[str | None, Field(description='why the threshold is null')] = None
+    reason: Annotated[
+        str | None, Field(description='the reason why the threshold is null')
+    ] = None
 
 
 class ComparisonSlice(Message):
@@ -3086,7 +3308,9 @@ class Completion(Message):
     tokens: list[WrittenToken]
     finish: Annotated[
         Literal['stop', 'length', 'given'],
-        Field(description='`given`: the text was not generated but scored'),
+        Field(
+            description='why the generation ended; `given`: the text was not generated but scored'
+        ),
     ]
     reasoning: Annotated[
         str | None,
@@ -3098,7 +3322,9 @@ class Completion(Message):
 
 class ComponentDifference(Message):
     component: Annotated[str, Field(description="`score`, or the component's name")]
-    pairs: Annotated[int, Field(description='pairs where both systems have it')]
+    pairs: Annotated[
+        int, Field(description='number of pairs where both systems have this component')
+    ]
     difference: Annotated[
         Interval,
         Field(
@@ -3114,7 +3340,7 @@ class ComponentDifference(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='two-sided p-value of a mean difference of 0: the larger of the next two; null without pairs, 1 for a single text'
+            description='two-sided p-value for a mean difference of 0: the larger of the next two; null without pairs, 1 for a single text'
         ),
     ]
     p_t: Annotated[float | None, Field(description='p-value of a t test over texts')]
@@ -3157,13 +3383,13 @@ class ConsistencyNull(Null):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws with at least this score) / (1 + draws); of the first draws if these settle it'
+            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if that is clear'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least possible p-value, with all draws that the request allows, or with all placements'
+            description='the smallest possible p-value, with all draws that the request allows or with all placements'
         ),
     ] = None
     sd: Annotated[
@@ -3174,7 +3400,9 @@ class ConsistencyNull(Null):
     ] = None
     win_rate: Annotated[
         float | None,
-        Field(description='share of the draws that score less; ties count half'),
+        Field(
+            description='share of the random draws that score lower; ties count half'
+        ),
     ] = None
 
 
@@ -3183,40 +3411,40 @@ class Cot2elRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='BCP 47 language of question and reasoning; `auto` detects it for each. The prompts are English. The rules of segmentation read en, zh, ko and ja; your own `units` need neither'
+            description='BCP 47 language of question and reasoning; `auto` detects it for each. The prompts are English. The segmentation rules cover en, zh, ko and ja; with your own `units` the language does not matter'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
@@ -3232,7 +3460,8 @@ class Cot2elRequest(Message):
         ),
     ]
     options: Annotated[
-        list[Option], Field(description='in the order in which they are shown')
+        list[Option],
+        Field(description='the options, in the order in which they are shown'),
     ]
     reasoning: Annotated[
         str | None, Field(description='the chain of thought; absent: `model` writes it')
@@ -3240,35 +3469,37 @@ class Cot2elRequest(Message):
     answer: Annotated[
         str | None,
         Field(
-            description='the answer after the reasoning; shown to the parser if present'
+            description='the answer that follows the reasoning; if present, the parsing model sees it'
         ),
     ] = None
     pairs: Annotated[
         list[Explanation] | None,
         Field(
-            description='your own parse, which is aligned and checked; no model is called'
+            description='your own list of explanations, which is aligned and checked; the service calls no model'
         ),
     ] = None
     units: Annotated[
         list[Cot2elUnitSpan] | None,
-        Field(description='your own discourse units; absent: found by rules'),
+        Field(
+            description='your own discourse units (clauses or sentences of the reasoning); absent: rules find them'
+        ),
     ] = None
     granularity: Annotated[
         Literal['edu', 'sentence', 'both'] | None,
         Field(
-            description='units to align to: `edu` clauses and connective units, `sentence` sentences, `both` all. Absent: `both`, or `edu` for variants `paper` and `reference`'
+            description='units to which explanations are aligned. `edu`: clauses and units that begin with a connective; `sentence`: sentences; `both`: all of these. Absent: `both`, or `edu` for variants `paper` and `reference`'
         ),
     ] = None
     min_similarity: Annotated[
         float | None,
         Field(
-            description='an explanation is dropped unless a unit is more similar than this; 0: none is dropped. Absent: 0.6, or 0 for variant `paper`'
+            description='an explanation is dropped unless its similarity to some unit is above this value; 0: none is dropped. Absent: 0.6, or 0 for variant `paper`'
         ),
     ] = None
     polarity: Annotated[
         Literal['nli', 'cues', 'none'] | None,
         Field(
-            description='how to find that the unit says the opposite of the explanation, which is then dropped. `nli`: an inference model with P(contradiction) >= 0.5, or the same words with an odd number of negations. `cues`: an even and an odd number of negations. `none`: not checked. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know the language or is not configured'
+            description='check whether the unit says the opposite of the explanation, which is then dropped. `nli`: a natural-language-inference model gives P(contradiction) >= 0.5, or both have the same words but only one has an odd number of negations. `cues`: only one of them has an odd number of negations. `none`: no check. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know the language or is not configured'
         ),
     ] = None
     nli_model: Annotated[
@@ -3279,7 +3510,9 @@ class Cot2elRequest(Message):
     ] = None
     human_pairs: Annotated[
         list[Explanation] | None,
-        Field(description='pairs that an annotator marked, to compare the result with'),
+        Field(
+            description='pairs that an annotator marked, with which the result is compared'
+        ),
     ] = None
     similarity: Annotated[
         str | None,
@@ -3293,13 +3526,13 @@ class Cot2elRequest(Message):
     control_draws: Annotated[
         int,
         Field(
-            description="draws of shuffled words and of other items' explanations, to measure chance"
+            description='number of random draws that measure chance: explanations with shuffled words, and explanations of other items'
         ),
     ] = 3
     control_pool: Annotated[
         list[str],
         Field(
-            description='explanations of other items to draw from; absent: 200 that are built in'
+            description='explanations of other items that are drawn to measure chance; absent: 200 built-in ones'
         ),
     ] = []
 
@@ -3340,12 +3573,12 @@ class Description(Message):
     labels: Annotated[
         list[str],
         Field(
-            description="labels of a classifier, or of a causal model's own prompt; else empty"
+            description="labels of a classifier, or of a causal model's own prompt; otherwise empty"
         ),
     ]
     languages: list[str]
     mask_text: Annotated[
-        str, Field(description='the replacement of a masked word in rows of words')
+        str, Field(description='the text that replaces a masked word in rows of words')
     ] = '[MASK]'
 
 
@@ -3371,13 +3604,13 @@ class Example(Message):
     prompt: Annotated[
         PromptKeys | None,
         Field(
-            description="replaces keys of a causal model's own prompt, if its entry allows that"
+            description="settings that replace those of a causal model's own prompt, if its entry allows this"
         ),
     ] = None
     language: Annotated[
         str | None,
         Field(
-            description='BCP 47, for the `{language}` of a prompt; absent: identified from the text'
+            description='BCP 47 language that replaces `{language}` in a prompt; absent: identified from the text'
         ),
     ] = None
     categories: Annotated[
@@ -3414,7 +3647,9 @@ class Explain(Message):
     ] = None
     prompt: Annotated[
         str | ExplanationsOwnPrompt | None,
-        Field(description="a prompt's name, or your own; absent: the metric's own"),
+        Field(
+            description="the name of a prompt, or your own prompt; absent: the metric's prompt"
+        ),
     ] = None
     shots: Annotated[
         Literal[0, 2],
@@ -3422,12 +3657,12 @@ class Explain(Message):
     ] = 0
     style: Annotated[
         Literal['chat', 'raw'],
-        Field(description='`raw`: for a model without a chat template'),
+        Field(description='`raw`: a format for models without a chat template'),
     ] = 'chat'
     policy: Annotated[
         Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
         Field(
-            description="the policy that the model decides by; absent: the request's `policy`, if it has one in words and the prompt has a place for it"
+            description="the policy by which the model decides; absent: the request's `policy`, if it is a text and the prompt has a place for it"
         ),
     ] = None
     target_label: Annotated[
@@ -3446,19 +3681,21 @@ class ExplanationsAnswer(Message):
     text: Annotated[
         str,
         Field(
-            description='the answer; reasoning between <think> and </think> before it is removed'
+            description='the answer; reasoning between <think> and </think> at its start is removed'
         ),
     ]
     tokens: Annotated[
         list[WrittenToken],
         Field(
-            description='offsets into `text`, as `POST /v1/inference` returns them',
+            description='tokens with offsets into `text`, in the form that `POST /v1/inference` returns',
             validate_default=True,
         ),
     ] = []
     reasoning: Annotated[
         str | None,
-        Field(description='the reasoning, if the server sends it as a separate field'),
+        Field(
+            description="the model's reasoning, if its server sends it as a separate field"
+        ),
     ] = None
     finish: Literal['stop', 'length', 'given'] = 'given'
 
@@ -3467,7 +3704,7 @@ class ExplanationsElicitation(Message):
     outcome: Annotated[
         Literal['answered', 'refused', 'unparsable'],
         Field(
-            description='`refused`: the model would not; `unparsable`: no decision can be read; neither is ever scored'
+            description='`refused`: the model refuses to answer; `unparsable`: no decision can be read; neither is scored'
         ),
     ]
     decision: Annotated[
@@ -3484,7 +3721,7 @@ class ExplanationsElicitation(Message):
     p: Annotated[
         dict[str, Any] | None,
         Field(
-            description='label → its probability when the same model judges the text by its own prompt for labels, without an explanation; null: `obstacles` says why'
+            description='label → its probability when the same model judges the text with its own prompt for labels and without an explanation; null: `obstacles` gives the reason'
         ),
     ]
     probability: Annotated[
@@ -3492,7 +3729,7 @@ class ExplanationsElicitation(Message):
     ]
     reading: Annotated[
         Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
-        Field(description='the way `p` was read'),
+        Field(description='how `p` was read'),
     ]
     mass: Annotated[
         float | None, Field(description='probability of all labels together')
@@ -3522,7 +3759,7 @@ class ExplanationsElicitation(Message):
             description="the chain of thought before the answer; never scored as an explanation; null if there was none, or if the model's entry does not keep it (`keep_reasoning`)"
         ),
     ]
-    reasoning_tokens: Annotated[int | None, Field(description='null: not known')]
+    reasoning_tokens: Annotated[int | None, Field(description='null if unknown')]
     finish: Literal['stop', 'length', 'given']
     language: Annotated[
         str, Field(description='language of the text, BCP 47; `und`: undecided')
@@ -3539,12 +3776,12 @@ class ExplanationsItem(Message):
     hypothesis: str | None = None
     scenario: str | None = None
     question: str | None = None
-    target_label: Annotated[
-        str | None, Field(description='the label to be explained')
-    ] = None
+    target_label: Annotated[str | None, Field(description='the label to explain')] = (
+        None
+    )
     answer: Annotated[
         ExplanationsAnswer | None,
-        Field(description='your own answer, instead of `model`'),
+        Field(description='your own answer instead of `model`'),
     ] = None
     gold: Annotated[str | None, Field(description='the gold label')] = None
     metadata: Annotated[
@@ -3556,11 +3793,13 @@ class ExplanationsProvenance(Message):
     prompt: ExplanationsPromptUse
     model: Annotated[ModelUse | None, Field(description='null if the answer was sent')]
     seed: int
-    generation: Annotated[dict[str, Any], Field(description='sampling in force')]
+    generation: Annotated[
+        dict[str, Any], Field(description='settings of the sampling that were used')
+    ]
     policy: Annotated[
         str | None,
         Field(
-            description="name of the policy; `own`: words sent with the request; null: the prompt's default"
+            description="name of the policy; `own`: a text sent with the request; null: the prompt's default"
         ),
     ]
     service_version: str
@@ -3571,32 +3810,32 @@ class ExplanationsRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     text: Annotated[str | None, Field(description='the text that is judged')] = None
     premise: Annotated[
         str | None, Field(description='a statement taken to be true')
     ] = None
     hypothesis: Annotated[
-        str | None, Field(description='does it follow from `premise`?')
+        str | None, Field(description='the statement that may follow from `premise`')
     ] = None
     scenario: Annotated[
-        str | None, Field(description='the situation of `question`')
+        str | None, Field(description='the situation that `question` is about')
     ] = None
     question: str | None = None
     target_label: Annotated[
@@ -3608,13 +3847,15 @@ class ExplanationsRequest(Message):
     prompt: Annotated[
         str | ExplanationsOwnPrompt,
         Field(
-            description="a prompt's name, `NAME@VERSION` for an older version, or your own; `explanation-fields` (asks for JSON of the schema of `GET /v1/schemas/explanation`), `hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`",
+            description='the name of a prompt, `NAME@VERSION` for an older version, or your own prompt; `explanation-fields` (asks for JSON in the form of `GET /v1/schemas/explanation`), `hatexscore-table8`, `haf-justify`, `ftc-label`, `genex-nli`, `genex-siqa`, `genex-cqa`',
             validate_default=True,
         ),
     ] = 'explanation-fields'
     shots: Annotated[
         Literal[0, 2],
-        Field(description='number of demonstrations, if the prompt has them'),
+        Field(
+            description='number of demonstrations to show the model, if the prompt has some'
+        ),
     ] = 0
     style: Annotated[
         Literal['chat', 'raw'],
@@ -3625,22 +3866,26 @@ class ExplanationsRequest(Message):
     policy: Annotated[
         Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
         Field(
-            description="a named policy, or your own text; metrics that know a named policy use it too; absent: the prompt's policy"
+            description="a named policy, or your own text; metrics that know the named policy use it, too. Absent: the prompt's policy"
         ),
     ] = None
     language: Annotated[
         str, Field(description='BCP 47 language of all texts; `auto` detects it')
     ] = 'auto'
     generation: ExplanationsGeneration | None = None
-    seed: Annotated[int, Field(description='seed of generation and of the metrics')] = 0
+    seed: Annotated[
+        int, Field(description='seed of the generation and of the metrics')
+    ] = 0
     answer: Annotated[
         ExplanationsAnswer | None,
-        Field(description='your own answer, instead of `model`; nothing is generated'),
+        Field(
+            description='your own answer instead of `model`; the service generates nothing'
+        ),
     ] = None
     score: Annotated[
         list[str] | dict[str, dict[str, JsonValue]] | None,
         Field(
-            description="metrics that score the explanation in the same job: names, or name → the metric's parameters. `hatexscore`, `haf`, `ftc`, `cot2el` (of the reasoning), `sor`, `consistency`"
+            description="metrics that score the explanation in the same job: names, or name → the metric's parameters. `hatexscore`, `haf`, `ftc`, `cot2el` (which scores the reasoning), `sor`, `consistency`"
         ),
     ] = None
     gold: Annotated[
@@ -3652,13 +3897,13 @@ class ExplanationsRequest(Message):
     items: Annotated[
         list[ExplanationsItem] | None,
         Field(
-            description='several items instead of one text, each a job that counts in quotas; returns the list of jobs, item by item; not in lines of a batch'
+            description='several items instead of one text. Each becomes a job that counts towards quotas. Returns the list of jobs in the order of the items. Not allowed in lines of a batch'
         ),
     ] = None
     draws: Annotated[
         int,
         Field(
-            description='answers per item, each a job that counts in quotas, with the next `seed`; more than one needs a `temperature` above 0; not in lines of a batch'
+            description='number of answers per item. Each becomes a job that counts towards quotas, and each uses the next `seed`. More than one needs a `temperature` above 0. Not allowed in lines of a batch'
         ),
     ] = 1
 
@@ -3675,10 +3920,12 @@ class FileList(Message):
 
 class FtcBaselines(Message):
     always_entailment: Annotated[
-        FtcSatisfaction, Field(description='a model that always says entailment')
+        FtcSatisfaction,
+        Field(description='the score of a model that always answers entailment'),
     ]
     uniform: Annotated[
-        FtcSatisfaction, Field(description='a model that says one third each')
+        FtcSatisfaction,
+        Field(description='the score of a model that gives each label one third'),
     ]
     unedited: Annotated[
         FtcSatisfaction | None,
@@ -3695,17 +3942,19 @@ class FtcBaselines(Message):
     null_win_rate: Annotated[
         float | None,
         Field(
-            description='mean over the counterfactuals that have a null; chance is 0.5'
+            description='mean over the counterfactuals that have a chance baseline; chance is 0.5'
         ),
     ]
     null_p_value: Annotated[
         float | None,
-        Field(description='p-value of the mean over the counterfactuals, draw by draw'),
+        Field(
+            description='p-value of the mean over the counterfactuals, which is compared with the same mean of each draw'
+        ),
     ]
     null_attainable_p: Annotated[
         float | None,
         Field(
-            description='the least possible null_p_value; above 0.05, no explanation of this pair can rule out chance'
+            description='the smallest possible null_p_value; if it is above 0.05, no explanation of this pair can rule out chance'
         ),
     ] = None
 
@@ -3715,38 +3964,38 @@ class FtcRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
-        str, Field(description='BCP 47, used without a check; `auto` identifies it')
+        str, Field(description='BCP 47 language, not checked; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
@@ -3757,7 +4006,7 @@ class FtcRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
         ),
     ] = None
     premise: Annotated[str, Field(description='the statement taken to be true')]
@@ -3770,14 +4019,14 @@ class FtcRequest(Message):
     explanation: Annotated[
         str | ExplanationFields,
         Field(
-            description='explanation of the decision, as a text or as fields. Of fields, `text` and `reasons` are read, and `decision` if the request has none. `robust` reads a text that is a JSON object of the fields as fields. An empty one has no phrases to extract. Required unless `explain` is set',
+            description='explanation of the decision, as a text or as fields. The fields `text` and `reasons` are read, and `decision` if the request has none. The variant `robust` also recognises fields that are sent as a JSON text. An empty explanation has no phrases to extract. Required unless `explain` is set',
             validate_default=True,
         ),
     ] = ''
     decision: Annotated[
         Literal['entailment', 'neutral', 'contradiction'] | None,
         Field(
-            description="the explained decision; absent: the model's own (faithfulness)"
+            description="the explained decision; absent: the model's own decision, which tests faithfulness"
         ),
     ] = None
     prompt: Annotated[
@@ -3789,51 +4038,55 @@ class FtcRequest(Message):
     extractor: Annotated[
         Literal['rules', 'llm'],
         Field(
-            description='the method that builds the counterfactuals; not used if they are sent'
+            description='the method that builds the counterfactuals; ignored if the request contains counterfactuals'
         ),
     ] = 'rules'
     writer: Annotated[
         str | None,
-        Field(description='configured language model of the extractor `llm`'),
+        Field(description='configured language model for the extractor `llm`'),
     ] = None
     counterfactuals: Annotated[
-        list[FtcSupplied] | None, Field(description='bring your own')
+        list[FtcSupplied] | None, Field(description='your own counterfactuals')
     ] = None
     targets: Annotated[
         dict[str, FtcDistribution] | None,
         Field(
-            description='label distributions, such as human votes, that replace the target that the logic gives a counterfactual'
+            description="label distributions, such as human votes. They replace the labels that the explanation's logic demands for the counterfactuals"
         ),
     ] = None
     alpha: Annotated[
         float,
         Field(
-            description='distance of neutral from the other two labels, whose distance is 1; below 1/2 it is not a metric'
+            description='distance between neutral and each of the other labels, whose own distance is 1. Below 1/2 the triangle inequality fails'
         ),
     ] = 0.7
     epsilon: Annotated[
-        float, Field(description='smallest probability that k distinguishes')
+        float,
+        Field(
+            description='smallest probability in the score k: smaller probabilities are raised to it'
+        ),
     ] = 1e-06
     null: Annotated[
         Literal['phrases', 'any'] | None,
         Field(
-            description="the properties that random phrases share with the explanation's; `phrases`: their type and the share of their words in the premise, if 19 such phrases exist; `any`: their type; absent: `phrases`, or `any` for variants `paper` and `reference`"
+            description="the properties that random phrases share with the explanation's phrases. `phrases`: the type, and the share of words that occur in the premise, if 19 such phrases exist; `any`: only the type; absent: `phrases`, or `any` for variants `paper` and `reference`"
         ),
     ] = None
     draws: Annotated[
         int | None,
         Field(
-            description='maximum number of random substitutions, M; 0: none; `robust` looks after 19, 39, 79 and 139 of them, and stops when the result is clear; absent: 199, or 50 for variants `paper` and `reference`'
+            description='maximum number of random substitutions, M; 0: none; `robust` checks after 19, 39, 79 and 139 substitutions, and stops when the result is clear; absent: 199, or 50 for variants `paper` and `reference`'
         ),
     ] = None
     substitutes: Annotated[
         list[str],
         Field(
-            description="phrases of other examples to draw from; absent: the service's list"
+            description="phrases of other examples from which random ones are drawn; absent: the service's list"
         ),
     ] = []
     study: Annotated[
-        FtcStudy | None, Field(description='for the batch report; never scored')
+        FtcStudy | None,
+        Field(description='data for the batch report; it never changes the score'),
     ] = None
 
 
@@ -3856,7 +4109,10 @@ class GoldLabels(Message):
         Field(description='results with a gold label whose decision could not be read'),
     ]
     refused: Annotated[
-        int, Field(description='results with a gold label whose model refused')
+        int,
+        Field(
+            description='results with a gold label where the model refused to answer'
+        ),
     ]
     accuracy: Annotated[
         Interval,
@@ -3873,22 +4129,25 @@ class GoldLabels(Message):
     chance: Annotated[
         float | None,
         Field(
-            description='accuracy on the decided results of always choosing the most frequent gold label; null if nothing was decided'
+            description='accuracy that always choosing the most frequent gold label would have on the decided results; null if nothing was decided'
         ),
     ]
     chance_of_all: Annotated[
-        float | None, Field(description='the same over all results with a gold label')
+        float | None,
+        Field(description='the same accuracy over all results with a gold label'),
     ] = None
     macro_f1: Annotated[
         Interval,
         Field(description="mean of the labels' F1 over the decided results, [0, 1]"),
     ]
     kappa: Annotated[
-        Interval, Field(description="Cohen's, of decisions and gold labels, [-1, 1]")
+        Interval,
+        Field(description="Cohen's kappa of decisions and gold labels, [-1, 1]"),
     ]
     labels: list[LabelAccuracy]
     confusion: Annotated[
-        list[ConfusionCell], Field(description='cells that are not empty')
+        list[ConfusionCell],
+        Field(description='the cells of the confusion matrix that are not empty'),
     ]
 
 
@@ -3906,7 +4165,7 @@ class HafResponse(Message):
     tokens: Annotated[
         list[WrittenToken] | None,
         Field(
-            description='instead: offsets into `text`, as `POST /v1/inference` returns them'
+            description='instead of `logprobs`: tokens with offsets into `text`, in the form that `POST /v1/inference` returns'
         ),
     ] = None
 
@@ -3916,20 +4175,25 @@ class HafResponses(Message):
         extra='forbid',
     )
     justify: Annotated[
-        HafResponse, Field(description='answer to: is the text toxic, and why?')
+        HafResponse,
+        Field(description='answer to the JUSTIFY prompt: is the text toxic, and why?'),
     ]
     internal: Annotated[
         HafResponse | None,
-        Field(description='UPHOLD-REASON: is a reason based on the text missing?'),
+        Field(
+            description='answer to UPHOLD-REASON (internal): is a reason based on the text missing?'
+        ),
     ] = None
     external: Annotated[
         HafResponse | None,
-        Field(description='UPHOLD-REASON: is a reason beyond the text missing?'),
+        Field(
+            description='answer to UPHOLD-REASON (external): is a reason beyond the text missing?'
+        ),
     ] = None
     individual: Annotated[
         list[HafResponse | None] | None,
         Field(
-            description='UPHOLD-STANCE, one for each JUSTIFY reason in order, asked with this reason alone (toxic, maybe) or with all others (non-toxic); null if there is no answer'
+            description='answers to UPHOLD-STANCE, one for each JUSTIFY reason in order. The prompt shows this reason alone (toxic, maybe), or all other reasons (non-toxic). Null if there is no answer'
         ),
     ] = None
 
@@ -3941,7 +4205,7 @@ class HatexscoreOptions(Message):
     labels: Annotated[
         Literal['default', 'hate', 'toxicity', 'safety', 'policy', 'three-way', 'sentiment-free'] | dict[str, list[str]] | None,
         Field(
-            description='words for the classes of the decision, which are searched in the explanation: a built-in vocabulary, or your own (capitals match capitals only; digits and single characters in a label line only); your own replaces it, and has words for `hateful`, `non-hateful` and, if you have them, further classes, as in `three-way`; absent: the vocabulary that `decision` belongs to, else `default`'
+            description='words for the classes of the decision, which are searched for in the explanation: the name of a built-in vocabulary, or your own. Your own needs words for `hateful` and `non-hateful`, and may add classes, as `three-way` does. Capital letters match only capital letters; digits and single characters match only in a label line. Absent: the vocabulary that contains `decision`, else `default`'
         ),
     ] = None
     prompt: Annotated[
@@ -3953,13 +4217,13 @@ class HatexscoreOptions(Message):
     reader: Annotated[
         Literal['rules', 'llm', 'auto'],
         Field(
-            description="reader of the explanation's conclusion and groups (HTC, TGI); `rules`: its fields, and the trained reader; `llm`: `reader_model`; `auto`: as `rules`, but `reader_model`, if there is one, reads other languages and unsure cases"
+            description="what reads the explanation's conclusion and groups (HTC, TGI). `rules`: the explanation's fields, or the trained reader for prose; `llm`: `reader_model`; `auto`: as `rules`, but with a `reader_model` for other languages and uncertain cases"
         ),
     ] = 'auto'
     reader_model: Annotated[
         str | None,
         Field(
-            description='configured language model that reads; absent: the one named in the entry of `model`'
+            description='configured language model that reads the explanation; absent: the reader model in the entry of `model`'
         ),
     ] = None
     policy: Annotated[
@@ -3969,7 +4233,7 @@ class HatexscoreOptions(Message):
         ),
     ] = 'un'
     tau: Annotated[
-        float, Field(description='threshold of the Consistency Check, probability')
+        float, Field(description='threshold of the Consistency Check, a probability')
     ] = 0.3
     consistency_rule: Annotated[
         Literal['causal', 'eq5', 'reference'] | None,
@@ -3990,14 +4254,17 @@ class HatexscoreOptions(Message):
     control_draws: Annotated[
         int | None,
         Field(
-            description='maximum number of random spans masked to measure chance; `robust` masks 19 first; for a hateful decision it continues to 39, 79, 139 and all, until the result is clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 characters of masked text at most); else 20'
+            description='maximum number of random spans masked to measure chance; `robust` first masks 19. For a hateful decision it continues to 39, 79, 139 and all spans until the result is clear. Absent: 199 in `robust`, fewer for a `text` above 10,050 characters (2,000,000 characters of masked text at most); else 20'
         ),
     ] = None
 
 
 class HatexscoreRandomSpans(Null):
     kind: Annotated[
-        Literal['spans'], Field(description='passages of as many words as the quotes')
+        Literal['spans'],
+        Field(
+            description='the random spans are passages with as many words as the quotes'
+        ),
     ] = 'spans'
     draws: Annotated[
         int, Field(description='different random placements, the quoted one excluded')
@@ -4005,13 +4272,13 @@ class HatexscoreRandomSpans(Null):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided: how often random spans do at least as well; lower is stronger. (1 + draws that reach the quotes) / (1 + draws), or by stage-wise ordering if the draws were extended in steps. Based on the signed drop for hateful decisions in `robust`, else on |dp|; not used in the verdict on a non-hateful decision'
+            description='one-sided p-value: how often random spans have at least the same effect; lower is stronger evidence. (1 + draws that reach the quotes) / (1 + draws), or by stage-wise ordering if the draws were extended in steps. Based on the signed drop for hateful decisions in `robust`, else on |dp|; not used in the verdict on a non-hateful decision'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least possible p-value, with all draws that the request allows, or with all placements'
+            description='the smallest possible p-value, with all draws that the request allows or with all placements'
         ),
     ] = None
     sd: Annotated[
@@ -4028,7 +4295,9 @@ class HatexscoreRandomSpans(Null):
     ] = None
     calibration: Annotated[
         Calibration | None,
-        Field(description='the texts that `p_calibrated` is based on; null without it'),
+        Field(
+            description='the texts that `p_calibrated` is based on; null without `p_calibrated`'
+        ),
     ] = None
     rank: Annotated[
         int | None,
@@ -4049,7 +4318,7 @@ class HatexscoreRandomSpans(Null):
     share_beaten: Annotated[
         float,
         Field(
-            description='share of draws that the quotes beat, in the quantity of `p_value`, ties half; 0.5 is chance'
+            description='share of draws that the quotes beat, by the same quantity as `p_value`; ties count half; 0.5 is chance'
         ),
     ]
     drops: Annotated[
@@ -4071,75 +4340,76 @@ class HatexscoreRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
         str,
         Field(
-            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that one. Explanations are read in en, de, fr, es, it, pt, zh and ko'
+            description='language of the text (BCP 47); `auto` identifies it. An explanation that is clearly in another language is read in that language. Supported languages of explanations: en, de, fr, es, it, pt, zh and ko'
         ),
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
         Field(
-            description='ask the model about a text in a language that it did not learn, with a warning; else QF, CC and the score of such a text are null'
+            description='also score a text in a language that the model did not learn, with a warning; otherwise QF, CC and the score of such a text are null'
         ),
     ] = False
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
     explanation: Annotated[
         str | ExplanationFields,
         Field(
-            description='of the decision, as a text or as fields that need no reading; a text that is a JSON object of the fields is taken as these (`robust`); an empty text earns nothing; needed unless `explain`',
+            description='explanation of the decision, as a text or as fields. The variant `robust` also recognises fields that are sent as a JSON text. An empty text scores 0. Required unless `explain` is set',
             validate_default=True,
         ),
     ] = ''
     options: Annotated[
-        HatexscoreOptions | None, Field(description='how it is read, asked and scored')
+        HatexscoreOptions | None,
+        Field(description='settings for reading, model calls and scoring'),
     ] = None
     decision: Annotated[
         str | None,
         Field(
-            description='the explained decision, `hateful`, `non-hateful`, or a class or word of `labels`; if absent, the one that the explanation states'
+            description='the explained decision: `hateful`, `non-hateful`, or a class or word of `labels`; absent: the decision that the explanation states'
         ),
     ] = None
     probabilities: Annotated[
         HatexscoreProbabilities | None,
         Field(
-            description='bring your own: no model is called, and there is no control'
+            description="your own model's probabilities; the service calls no model, and there is no comparison with chance"
         ),
     ] = None
 
@@ -4153,7 +4423,7 @@ class HlvBaselines(Message):
     ]
     majority: Annotated[
         HlvMeasured,
-        Field(description="an oracle that knows the humans' first choice only"),
+        Field(description="a judge that knows only the humans' first choice"),
     ]
 
 
@@ -4163,7 +4433,8 @@ class HlvComponents(Message):
     ]
     spearman: float | None
     kendall_baseline: Annotated[
-        float | None, Field(description='Kendall of the judge without explanations')
+        float | None,
+        Field(description="Kendall's tau of the judge without explanations"),
     ]
     spearman_baseline: float | None
     kendall_gain: float | None
@@ -4171,7 +4442,7 @@ class HlvComponents(Message):
     kendall_normalised: Annotated[
         float | None,
         Field(
-            description="Kendall of the first method between chance, 0, and the people's agreement, 1; null without a ceiling"
+            description="Kendall's tau of the first method on a scale from 0 (chance) to 1 (agreement between people); null without a ceiling"
         ),
     ] = None
     methods: list[HlvMethodResult]
@@ -4182,38 +4453,38 @@ class HlvRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
-        str, Field(description='BCP 47, used without a check; `auto` identifies it')
+        str, Field(description='BCP 47 language, not checked; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
@@ -4228,12 +4499,13 @@ class HlvRequest(Message):
         ),
     ]
     options: Annotated[
-        list[Option], Field(description='in the order in which they are shown')
+        list[Option],
+        Field(description='the options, in the order in which they are shown'),
     ]
     explanations: Annotated[
         list[Explanation],
         Field(
-            description='shown to the judge; the baseline never sees them',
+            description='explanations shown to the judge; the baseline never sees them',
             validate_default=True,
         ),
     ] = []
@@ -4271,7 +4543,7 @@ class HlvRequest(Message):
     epsilon: Annotated[
         float | None,
         Field(
-            description='both distributions of KL are clipped to it; 0: not clipped, as printed; absent: 1e-10, or 0 for variant `paper`'
+            description='smaller probabilities of both distributions are raised to this value for KL; 0: unchanged, as printed in the paper. Absent: 1e-10, or 0 for variant `paper`'
         ),
     ] = None
     log_base: Annotated[
@@ -4302,14 +4574,17 @@ class HlvResult(MetricResult):
 
 class HumanAgreement(Message):
     judgements: int
-    texts: Annotated[int, Field(description='results that somebody judged')]
+    texts: Annotated[int, Field(description='number of results that somebody judged')]
     reviewers: int
     random: Annotated[
-        bool, Field(description='whether the figures apply to more than these lines')
+        bool,
+        Field(description='whether the numbers also apply to lines that nobody judged'),
     ]
     agreed: Annotated[
         Interval,
-        Field(description='share of pairs of people on one text who say the same'),
+        Field(
+            description='share of pairs of people who give the same judgement on a text'
+        ),
     ]
     kappa: Annotated[
         Interval, Field(description="Cohen's kappa, for exactly two people; else null")
@@ -4348,10 +4623,11 @@ class HumanRatings(Message):
     results: Annotated[int, Field(description='results with a score and a rating')]
     people: int
     spearman: Annotated[
-        Interval, Field(description='rank correlation with the mean rating, [-1, 1]')
+        Interval,
+        Field(description="Spearman's rank correlation with the mean rating, [-1, 1]"),
     ]
     kendall: Annotated[
-        Interval, Field(description='tau-b with the mean rating, [-1, 1]')
+        Interval, Field(description="Kendall's tau-b with the mean rating, [-1, 1]")
     ]
     alpha: Annotated[
         Interval,
@@ -4368,7 +4644,9 @@ class IceNamedExplanation(Message):
     )
     name: Annotated[
         str,
-        Field(description='its name in the report; kept even if texts are not stored'),
+        Field(
+            description='name of the explanation in the report; stored even if texts are not stored'
+        ),
     ]
     attributions: list[IceAttributedSpan] | None = None
     rationale: list[IceSpan | str] | str | None = None
@@ -4378,20 +4656,20 @@ class IceNull(Null):
     kind: Annotated[
         Literal['tokens', 'words', 'spans', 'spans_gaps'],
         Field(
-            description='the kind of random rationales: as many tokens, as many whole words with as many tokens, passages of the same lengths, or passages with the same gaps; for rows of words, `words` are as many words'
+            description='what random rationales share with the tested one: the number of tokens, the numbers of whole words and tokens, the lengths of passages, or also the gaps between them. For rows of words, `words` is the number of words'
         ),
     ] = 'tokens'
     draws: Annotated[int, Field(description='number of random explanations compared')]
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws with at least this score) / (1 + draws); of the first draws if these settle it'
+            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if that is clear'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least possible p-value, one-sided if `alternative` is `greater`, with all draws that the request allows, or with all placements'
+            description='the smallest possible p-value, with all draws that the request allows or with all placements; one-sided if `alternative` is `greater`'
         ),
     ] = None
     sd: Annotated[
@@ -4408,16 +4686,18 @@ class IceNull(Null):
     ] = None
     calibration: Annotated[
         Calibration | None,
-        Field(description='the texts that `p_calibrated` is based on; null without it'),
+        Field(
+            description='the texts that `p_calibrated` is based on; null without `p_calibrated`'
+        ),
     ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
-        Field(description='the further property that they share, token by token'),
+        Field(description='a further property that they share, token by token'),
     ] = None
     match_tokens: Annotated[
         bool,
         Field(
-            description='whether they are limited to about as many tokens as the rationale'
+            description='whether random rationales must have about as many tokens as the tested one'
         ),
     ] = False
 
@@ -4427,7 +4707,7 @@ class IceOptions(Message):
         extra='forbid',
     )
     template: Annotated[
-        Template | None, Field(description='prompt template, for causal models only')
+        Template | None, Field(description='prompt template; only for causal models')
     ] = None
     prompt: Annotated[
         PromptKeys | None,
@@ -4438,7 +4718,7 @@ class IceOptions(Message):
     rank_by: Annotated[
         Literal['value', 'magnitude'],
         Field(
-            description='whether to rank tokens by their signed value or by its size'
+            description='whether to rank tokens by their signed value or by its absolute value'
         ),
     ] = 'value'
     k: Annotated[
@@ -4448,82 +4728,91 @@ class IceOptions(Message):
     rows: Annotated[
         Literal['tokens', 'words'] | None,
         Field(
-            description="units of rationales and operators: the model's tokens, or words of the text, which every model can read; absent: tokens if the model shows them, else words"
+            description="units of rationales and operators: the model's tokens, or words of the text, which work with every model. Absent: tokens if the model shows them, else words"
         ),
     ] = None
     operators: Annotated[
         list[Literal['delete', 'mask', 'mask_unk', 'mask_pad', 'infill']],
         Field(
-            description='how other tokens or words are removed; `mask_unk` and `mask_pad` are for tokens only'
+            description='how the other tokens or words are removed; `mask_unk` and `mask_pad` are for tokens only'
         ),
     ] = ['delete']
     null: Annotated[
         Literal['tokens', 'words', 'spans', 'spans_gaps'] | None,
         Field(
-            description='the structure that random rationales share with spans; absent: `words` for single scattered words, else `spans`. Explanations with values are compared with random tokens'
+            description='which structure random rationales share with an explanation made of spans. Absent: `words` for single scattered words, else `spans`. An explanation with values is compared with random tokens'
         ),
     ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
         Field(
-            description="draw random tokens as rare as the explanation's (quintiles of the text, by a list of English words), or of the same part of speech (English); for nulls `tokens` and `words`"
+            description="draw random tokens that are as rare as the explanation's (by quintiles of the text, from a list of English word frequencies), or that have the same part of speech (English). For the nulls `tokens` and `words`"
         ),
     ] = None
     match_tokens: Annotated[
         bool,
         Field(
-            description='draw random spans with about as many tokens (within a factor of 1.25), not only as many words; ignored with a warning if fewer than 19 exist. For rows of tokens only'
+            description='draw random spans with the same number of words and about as many tokens (within a factor of 1.25). Ignored with a warning if fewer than 19 exist. For rows of tokens only'
         ),
     ] = False
     aspects: Annotated[
         list[Literal['sufficiency', 'necessity']],
         Field(
-            description='the tests of the rationale; `sufficiency`: does it alone keep the decision? `necessity`: does its removal change the decision? Both together allow a causal reading. Absent: both, or `sufficiency` for variants `paper` and `reference`. The score is based on `sufficiency`'
+            description='the tests of the rationale. `sufficiency`: does it alone keep the decision? `necessity`: does its removal change the decision? Both together allow a causal reading. Absent: both, or `sufficiency` for variants `paper` and `reference`. The score is based on `sufficiency`'
         ),
     ] = ['sufficiency', 'necessity']
     draws: Annotated[
         int | None,
         Field(
-            description='number of random rationales, or all other placements if fewer exist; absent: 199, or 50 for variants `paper` and `reference`'
+            description='number of random rationales; if there are fewer other placements, all of these are used; absent: 199, or 50 for variants `paper` and `reference`'
         ),
     ] = None
     alternative: Annotated[
         Literal['two-sided', 'greater'],
         Field(
-            description='`greater`: test whether the explanation is better than random ones; `two-sided`: also test whether it is worse, which for a passage takes about 40 words of text instead of about 20. Absent: `greater`, or `two-sided` for variants `paper` and `reference`'
+            description='`greater`: test whether the explanation is better than random ones; `two-sided`: also test whether it is worse. For a passage, `two-sided` needs a text of about 40 words instead of about 20. Absent: `greater`, or `two-sided` for variants `paper` and `reference`'
         ),
     ] = 'greater'
     infills: Annotated[
-        int, Field(description='number of fillings of a mask, averaged')
+        int,
+        Field(
+            description='number of random fillings of each mask, over which results are averaged'
+        ),
     ] = 4
     infill_pool: Annotated[
         list[str],
-        Field(description='texts whose tokens fill masks; your own text is left out'),
+        Field(
+            description='texts whose tokens fill masks; the text that is tested is left out'
+        ),
     ] = []
     infill_excluded: Annotated[
         list[str],
-        Field(description='words never filled in, in addition to the label words'),
+        Field(
+            description='words that are never filled in, in addition to the words of the labels'
+        ),
     ] = []
     eligible: Annotated[
         Literal['text', 'all'] | None,
         Field(
-            description='tokens that a rationale may contain: those of the text, or also those of the template; absent: `text`, or `all` for variant `reference`'
+            description='tokens that a rationale may contain: the tokens of the text, or also those of the template; absent: `text`, or `all` for variant `reference`'
         ),
     ] = None
-    alpha: Annotated[float, Field(description='level of the verdicts')] = 0.05
+    alpha: Annotated[float, Field(description='significance level of the verdicts')] = (
+        0.05
+    )
     nsr_epsilon: Annotated[
         float, Field(description='NSR is null if |s(x) - s(empty)| is below this value')
     ] = 0.05
     fluency_model: Annotated[
         str | None,
         Field(
-            description='language model that measures how much less fluent the perturbed texts are than the text (`distance.perplexity_ratio`); it reads about 50 more texts. Absent: not measured'
+            description='language model that measures how much less fluent the perturbed texts are than the original (`distance.perplexity_ratio`), for which it reads about 50 texts. Absent: not measured'
         ),
     ] = None
     token_values: Annotated[
         bool,
         Field(
-            description='whether the report lists each token with its value by every explanation, for example for a heat map'
+            description='whether the report lists each token with its value in every explanation, for example to draw a heat map'
         ),
     ] = False
 
@@ -4533,38 +4822,38 @@ class IceRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
-        str, Field(description='BCP 47, used without a check; `auto` identifies it')
+        str, Field(description='BCP 47 language, not checked; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
@@ -4572,10 +4861,10 @@ class IceRequest(Message):
             description='score texts in languages that the model did not learn, with a warning'
         ),
     ] = False
-    text: Annotated[str, Field(description='what the model judged')]
-    text_pair: Annotated[str | None, Field(description='second text, for encoders')] = (
-        None
-    )
+    text: Annotated[str, Field(description='the text that the model judged')]
+    text_pair: Annotated[
+        str | None, Field(description='the second text of a pair; only for encoders')
+    ] = None
     decision: Annotated[
         str | None,
         Field(
@@ -4588,12 +4877,14 @@ class IceRequest(Message):
     ] = None
     attributions: Annotated[
         list[IceAttributedSpan] | None,
-        Field(description='values that you computed; a token without one has 0'),
+        Field(
+            description='values of tokens that you computed; a token without a value has 0'
+        ),
     ] = None
     rationale: Annotated[
         list[IceSpan | str] | str | None,
         Field(
-            description='spans without values (quoted, highlighted), or quotations of the text as strings; their size is fixed. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
+            description='spans without values (quoted or highlighted), or quotations of the text as strings; `k` does not change their size. A passage can be tested exactly in a text of about 20 words or more, 40 where `alternative` is `two-sided`'
         ),
     ] = None
     explanations: Annotated[
@@ -4608,7 +4899,7 @@ class IceRequest(Message):
             description='spans that people marked, or quotations: for plausibility, in addition to faithfulness'
         ),
     ] = None
-    options: Annotated[IceOptions | None, Field(description='how the test is done')] = (
+    options: Annotated[IceOptions | None, Field(description='settings of the test')] = (
         None
     )
 
@@ -4618,7 +4909,7 @@ class IceTest(Message):
     aspect: Annotated[
         Literal['sufficiency', 'necessity'],
         Field(
-            description='the tested quantity: the probability that the rationale alone keeps, s(r), or the loss by its removal, s(x) - s(x without r)'
+            description='the tested quantity: the probability s(r) that remains with the rationale alone, or the loss s(x) - s(x without r) when it is removed'
         ),
     ] = 'sufficiency'
     k: Annotated[
@@ -4637,11 +4928,11 @@ class IceTest(Message):
     win_rate: Annotated[
         float | None,
         Field(
-            description='share of random rationales with a lower score, ties half; 0.5 is chance'
+            description='share of random rationales with a lower score; ties count half; 0.5 is chance'
         ),
     ]
     strict_win_rate: Annotated[
-        float | None, Field(description='the same share with ties as losses')
+        float | None, Field(description='the same share, with ties counted as losses')
     ]
     tie_rate: float | None
     effect: Annotated[
@@ -4650,18 +4941,24 @@ class IceTest(Message):
     ]
     p_value: Annotated[
         float | None,
-        Field(description='one-sided: P(a random rationale scores at least as high)'),
+        Field(
+            description='one-sided p-value: P(a random rationale scores at least as high)'
+        ),
     ]
     p_anti: Annotated[
-        float | None, Field(description='the other side: at most as high')
+        float | None,
+        Field(
+            description='the p-value of the other side: P(a random rationale scores at most as high)'
+        ),
     ]
     p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
+        float | None,
+        Field(description='two-sided p-value: twice the smaller of the two, at most 1'),
     ]
     p_adjusted: Annotated[
         float | None,
         Field(
-            description='corrected for all tests of the request: max-T over the tests of an explanation, Holm over explanations; null in variants paper and reference'
+            description='p-value corrected for all tests of the request: max-T over the tests of an explanation, Holm over explanations; null in variants paper and reference'
         ),
     ] = None
     verdict: Annotated[
@@ -4673,7 +4970,7 @@ class IceTest(Message):
     drop: Annotated[
         float | None,
         Field(
-            description='lost probability of the target label: s(x) - s(r); in a necessity test s(x) - s(x without r)'
+            description='probability of the target label that is lost: s(x) - s(r); in a necessity test s(x) - s(x without r)'
         ),
     ] = None
     nsr: Annotated[
@@ -4704,35 +5001,37 @@ class Judgement(Message):
     probabilities: Annotated[
         list[float] | None,
         Field(
-            description='(L,) in the order of `labels`, with sum 1 unless the model has outputs without a label; null: `unread` says why'
+            description='an array of length L in the order of `labels`, with sum 1 unless the model has outputs without a label; null: `unread` gives the reason'
         ),
     ]
     mass: Annotated[
         float | None,
         Field(
-            description='probability of all labels together, before normalising; null: unknown'
+            description='probability of all labels together, before they are normalised; null: unknown'
         ),
     ] = None
     reading: Annotated[
         Literal['head', 'verbalizers', 'scored', 'label-endpoint', 'top-logprobs', 'votes'] | None,
-        Field(description='the way `probabilities` were read; null if none was found'),
+        Field(
+            description='how `probabilities` were read; null if they could not be read'
+        ),
     ]
     uncertainty: Annotated[
         float,
         Field(
-            description='how far a probability may be off because of the way it was read: the share of labels that a server did not list, or half the 95 % Wilson interval of votes'
+            description='how far a probability may be off because of the way it was read: the possible share of labels that a server did not list, or half the width of the 95 % Wilson interval of votes'
         ),
     ] = 0
     votes: Annotated[
         int | None,
         Field(
-            description='number of drawn answers, if a probability is a share of them'
+            description='number of drawn answers, if the probability is a share of such answers'
         ),
     ] = None
     prompt_sha256: Annotated[
         str | None,
         Field(
-            description='hash of the prompt around an empty text, if the example has its own prompt'
+            description='hash of the prompt with an empty text, if the example has its own prompt'
         ),
     ] = None
     read_share: Annotated[
@@ -4766,41 +5065,45 @@ class JudgementRequest(Message):
     )
     verdict: Annotated[
         Literal['agree', 'disagree', 'unsure'],
-        Field(description='agreement with the metric'),
+        Field(description='whether the person agrees with the metric'),
     ]
     reviewer: Annotated[
         str | None,
         Field(
-            description="the reviewer's name; a key with a reviewer may only judge under that name"
+            description="the reviewer's name; a key that has a reviewer can only judge under that name"
         ),
     ] = None
     about: Annotated[str, Field(description='`score`, or the name of a part')] = 'score'
-    human_score: Annotated[float | None, Field(description='the correct score')] = None
+    human_score: Annotated[
+        float | None, Field(description='the score that the person finds correct')
+    ] = None
     human_label: Annotated[
         str | None,
         Field(
-            description='the correct label; for jobs whose texts are not stored, only a canonical label such as `hateful`'
+            description='the label that the person finds correct; for jobs whose texts are not stored, only a canonical label such as `hateful` is accepted'
         ),
     ] = None
     spans: Annotated[
         list[MarkedSpan],
         Field(
-            description='words that decide; rejected for jobs whose texts are not stored',
+            description='passages on which the decision rests; rejected for jobs whose texts are not stored',
             validate_default=True,
         ),
     ] = []
     note: Annotated[
         str | None,
         Field(
-            description='rejected for jobs whose texts are not stored, because notes may quote them'
+            description='a free note; rejected for jobs whose texts are not stored, because it may quote them'
         ),
     ] = None
-    blind: Annotated[bool, Field(description='whether the score was hidden')] = False
+    blind: Annotated[
+        bool, Field(description='whether the score was hidden while the person judged')
+    ] = False
     queue: Annotated[
-        str | None, Field(description='the review queue that gave the line')
+        str | None, Field(description='the review queue that the line came from')
     ] = None
     seconds: Annotated[
-        float | None, Field(description='seconds that the judgement took')
+        float | None, Field(description='seconds that the person took to judge')
     ] = None
     job_id: str
 
@@ -4810,13 +5113,13 @@ class Model(Message):
     created: Annotated[
         int,
         Field(
-            description='time of the last change of its entry or files, unix seconds'
+            description="time of the last change of the model's entry or files, unix seconds"
         ),
     ]
     owned_by: str
     kind: Annotated[
         Literal['classifier', 'causal', 'similarity', 'cross-encoder'] | None,
-        Field(description='null if its entry does not state it'),
+        Field(description="null if the model's entry does not state it"),
     ]
     revision: str
     sha256: Annotated[
@@ -4830,63 +5133,78 @@ class Model(Message):
     languages: list[str] | None
     language_f1: Annotated[
         dict[str, Any] | None,
-        Field(description="language → F1 by the model's authors; null: not stated"),
+        Field(
+            description="language → F1 that the model's authors report; null: not stated"
+        ),
     ]
     dtype: str
     device: str
     outputs: Annotated[
         list[str] | None,
         Field(
-            description='outputs of its head, in order; null if its files are not on this disk'
+            description="outputs of the model's head, in order; null if its files are not on this disk"
         ),
     ]
     mapping: Annotated[
         dict[str, Any] | None,
         Field(
-            description='canonical label → its outputs; empty: 1 minus the other label'
+            description='canonical label → its outputs; empty: its probability is 1 minus that of the other label'
         ),
     ]
     ignored: Annotated[
         list[str], Field(description='outputs without a canonical label')
     ]
     activation: Literal['softmax', 'sigmoid', 'one-output'] | None
-    warnings: Annotated[list[str], Field(description='warnings in all its reports')]
+    warnings: Annotated[
+        list[str],
+        Field(description='warnings that all reports with this model contain'),
+    ]
     preset: Annotated[str | None, Field(description='preset as name@version')]
     licence: str | None
     card: str | None
-    id: Annotated[str, Field(description='its name, as requests name it')]
+    id: Annotated[str, Field(description='the name that requests use for the model')]
     object: Literal['model'] = 'model'
     state: Annotated[
         Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
         Field(
-            description='state in the worker where it is closest to ready; null if no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: its files are missing; `failed`: its files cannot be used'
+            description="the model's state in the worker where it is closest to ready; null if no worker reports it. `waiting`: it waits for memory; `away`: its server cannot be reached; `absent`: its files are missing; `failed`: its files cannot be used"
         ),
     ]
-    error: Annotated[str | None, Field(description='why it is not ready')]
-    since: Annotated[int | None, Field(description='start of this state; unix seconds')]
+    error: Annotated[str | None, Field(description='why the model is not ready')]
+    since: Annotated[
+        int | None, Field(description='time at which this state began, unix seconds')
+    ]
     bytes: Annotated[
         int | None,
-        Field(description='size of its files; null if no worker has loaded it'),
+        Field(
+            description="size of the model's files in bytes; null if no worker has loaded it"
+        ),
     ]
     memory: Annotated[
         int | None,
-        Field(description='estimated need in bytes; null if no worker has loaded it'),
+        Field(
+            description='estimated memory that the model needs, in bytes; null if no worker has loaded it'
+        ),
     ]
     server: Annotated[
         ServerAbilities | None,
         Field(
-            description='abilities of a model behind a server, tested at `checked_at` by a worker: daily, and after an answer that contradicts them'
+            description='abilities of a model behind a server. A worker tests them daily, and after an answer that contradicts them; `checked_at` is the last time'
         ),
     ]
     checked_at: Annotated[
-        int | None, Field(description='unix seconds; null if no server was tested')
+        int | None,
+        Field(
+            description='time of the last test, unix seconds; null if no server was tested'
+        ),
     ]
 
 
 class NextReview(Message):
     object: Literal['next_review'] = 'next_review'
     item: Annotated[
-        ReviewItem | None, Field(description='null: nothing is left for this reviewer')
+        ReviewItem | None,
+        Field(description='the next line; null if no line is left for this reviewer'),
     ]
     progress: QueueProgress
 
@@ -4913,7 +5231,10 @@ class ScoreSplit(Message):
     by: str
     values: Annotated[
         list[SplitValue],
-        Field(description='the lowest mean first', validate_default=True),
+        Field(
+            description='the values of the split, the lowest mean first',
+            validate_default=True,
+        ),
     ] = []
     without: Annotated[
         int, Field(description='results left out because they have no value')
@@ -4921,7 +5242,7 @@ class ScoreSplit(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='p-value of all means being equal. The values of whole texts are permuted, and those of a text with several values within it; null if nothing can be permuted'
+            description='p-value for the hypothesis that all means are equal. Whole texts are permuted, and for a text with several values, these values within the text; null if there is nothing to permute'
         ),
     ] = None
     within_texts: Annotated[
@@ -4960,13 +5281,13 @@ class SorNull(Null):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided, (1 + draws with at least this score) / (1 + draws); of the first draws if these settle it'
+            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if that is clear'
         ),
     ] = None
     attainable_p: Annotated[
         float | None,
         Field(
-            description='the least possible p-value, with all draws that the request allows, or with all placements'
+            description='the smallest possible p-value, with all draws that the request allows or with all placements'
         ),
     ] = None
     sd: Annotated[
@@ -4981,7 +5302,9 @@ class SorNull(Null):
             description='share of other posts whose facts the statement names less; ties count half'
         ),
     ] = None
-    pool: Annotated[Literal['request', 'own'], Field(description='source of the posts')]
+    pool: Annotated[
+        Literal['request', 'own'], Field(description='where the posts come from')
+    ]
 
 
 class SorRequest(Message):
@@ -4989,38 +5312,38 @@ class SorRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
-        str, Field(description='BCP 47, used without a check; `auto` identifies it')
+        str, Field(description='BCP 47 language, not checked; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
@@ -5031,42 +5354,44 @@ class SorRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the post that the decision is about')]
     statement: Annotated[
         str | ExplanationFields | None,
         Field(
-            description='the statement as its recipient got it, or an explanation as fields'
+            description='the statement as its recipient received it, or an explanation as fields'
         ),
     ] = None
     fields: Annotated[
         SorFields | None,
         Field(
-            description='alternatively, fields of the DSA Transparency Database (version 2)'
+            description='instead of `statement`: fields of the DSA Transparency Database (version 2)'
         ),
     ] = None
     policy: Annotated[
         str | None,
         Field(
-            description='the rules that the statement refers to, in which its clause is searched'
+            description='the rules that the statement refers to; the clause that it names is searched for in them'
         ),
     ] = None
     other_posts: Annotated[
         list[str],
-        Field(description='posts to compare this one with; absent: built-in posts'),
+        Field(
+            description='other posts, to which the statement is also compared; absent: built-in posts'
+        ),
     ] = []
     reader: Annotated[
         Literal['auto', 'rules', 'llm'],
         Field(
-            description='reader of a plain statement. `rules`: the trained reader, for English and German. `llm`: the `reader_model`. `auto`: the trained reader if it knows the language, else `reader_model` if present'
+            description='what reads a plain statement. `rules`: the trained reader, for English and German. `llm`: the `reader_model`. `auto`: the trained reader if it knows the language, else the `reader_model` if there is one'
         ),
     ] = 'auto'
     reader_model: Annotated[
         str | None,
         Field(
-            description='configured language model that reads; its quotes must occur in the statement word for word'
+            description='configured language model that reads the statement; its quotes must occur in the statement word for word'
         ),
     ] = None
     decision: Annotated[
@@ -5078,7 +5403,7 @@ class SorRequest(Message):
     faithfulness_draws: Annotated[
         int,
         Field(
-            description='with a `model`: other words of the post, in runs of the same lengths, to compare the facts with'
+            description='with a `model`: number of random draws of other words of the post, in runs of the same lengths, with which the facts are compared'
         ),
     ] = 99
 
@@ -5088,45 +5413,54 @@ class StudyPlan(Message):
     texts: Annotated[
         int | None,
         Field(
-            description='texts needed to tell a mean score from a fixed value (two-sided t); null without `effect`; see `warnings`'
+            description='texts needed to detect a difference between the mean score and a fixed value (two-sided t test); null without `effect`; see `warnings`'
         ),
     ] = None
     texts_upper: Annotated[
         int | None,
         Field(
-            description="the same for the upper end of the one-sided 80 % interval of the scores' spread: a cautious number when the report has few texts"
+            description="the same number, computed with the upper end of a one-sided 80 % interval of the scores' spread: a cautious number when the report has few texts"
         ),
     ] = None
     compared_texts: Annotated[
         int | None,
         Field(
-            description='texts that both systems must share (paired t), computed from their differences here; null without `effect` or `against`; see `warnings`'
+            description='texts that both systems must share (paired t test), computed from their differences in this report; null without `effect` or `against`; see `warnings`'
         ),
     ] = None
     compared_texts_upper: Annotated[
-        int | None, Field(description='as `texts_upper`, for `compared_texts`')
+        int | None,
+        Field(
+            description='the cautious number, as in `texts_upper`, for `compared_texts`'
+        ),
     ] = None
     draws: Annotated[
         int | None,
         Field(
-            description='random explanations that a two-sided test of one explanation needs, in one block; null without `beat_rate`, and for metrics without random explanations; see `warnings`'
+            description='random explanations that a two-sided test of one explanation needs, if all are drawn at once; null without `beat_rate`, and for metrics without random explanations; see `warnings`'
         ),
     ] = None
     one_sided_draws: Annotated[
-        int | None, Field(description='the same for a one-sided test')
+        int | None, Field(description='the same number for a one-sided test')
     ] = None
     warnings: Annotated[
-        list[str], Field(description='why a number is null or doubtful')
+        list[str], Field(description='reasons why a number is null or doubtful')
     ] = []
 
 
 class SystemComparison(Shown):
     pairs: int
     unpaired_a: Annotated[
-        int, Field(description='results of the report without a partner; left out')
+        int,
+        Field(
+            description='results of the report that match no result of `against`, and are left out'
+        ),
     ]
     unpaired_b: Annotated[
-        int, Field(description='results of `against` without a partner; left out')
+        int,
+        Field(
+            description='results of `against` that match no result of the report, and are left out'
+        ),
     ]
     left_out: Annotated[
         dict[str, int] | None,
@@ -5136,7 +5470,7 @@ class SystemComparison(Shown):
     conflicting: Annotated[
         int,
         Field(
-            description='results left out because they share a custom_id but not the text'
+            description='results left out because they have a common custom_id but different texts'
         ),
     ] = 0
     by_text: Annotated[
@@ -5153,16 +5487,16 @@ class SystemComparison(Shown):
     ] = 0
     bounds: Annotated[
         DifferenceBounds | None,
-        Field(description='null without pairs, and where the score has no range'),
+        Field(description='null if there are no pairs, or if the score has no range'),
     ] = None
     verdicts: Annotated[
         list[VerdictChange],
-        Field(description='pairs of verdicts that occur', validate_default=True),
+        Field(description='the pairs of verdicts that occur', validate_default=True),
     ] = []
     problems: Annotated[
         list[ProblemChange],
         Field(
-            description='problems that in some pair only one of the two has, worst first',
+            description='problems that only one of the two results has in some pair, worst first',
             validate_default=True,
         ),
     ] = []
@@ -5206,7 +5540,9 @@ class WordRows(Message):
     example: Example
     words: Annotated[
         list[WordSpan],
-        Field(description='ascending, those of `text` first; none overlap'),
+        Field(
+            description='the words in ascending order, those of `text` first; they must not overlap'
+        ),
     ]
     rows: list[WordRow]
 
@@ -5241,38 +5577,38 @@ class ConsistencyRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
-        str, Field(description='BCP 47, used without a check; `auto` identifies it')
+        str, Field(description='BCP 47 language, not checked; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
@@ -5283,10 +5619,10 @@ class ConsistencyRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
         ),
     ] = None
-    text: Annotated[str, Field(description='the text that the model answered')]
+    text: Annotated[str, Field(description='the text that the model judged')]
     explanation: Annotated[
         str | None,
         Field(
@@ -5296,26 +5632,26 @@ class ConsistencyRequest(Message):
     decision: Annotated[
         str | None,
         Field(
-            description="the explained decision, an answer of the model; absent: the model's answer. If the model gives another answer, there is no score"
+            description="the explained decision, one of the model's labels; absent: the model's own answer. If the model answers differently, there is no score"
         ),
     ] = None
     cited: Annotated[
         list[ConsistencySpan],
         Field(
-            description='passages that the explanation cites; absent: its quotations, or without quotations, in English, the content words that it shares with the text',
+            description='passages that the explanation cites; absent: its quotations. For an English explanation without quotations, the content words that it shares with the text',
             validate_default=True,
         ),
     ] = []
     edits: Annotated[
         list[ConsistencyEdit],
         Field(
-            description='edited texts of your own; absent: the metric removes the cited words, and passages of the same length elsewhere',
+            description='your own edited texts; absent: the metric removes the cited words and, for comparison, other passages of the same length',
             validate_default=True,
         ),
     ] = []
     predictions: Annotated[
         ConsistencyPredictions | None,
-        Field(description='answers of your own model; no model is called'),
+        Field(description="your own model's answers; the service then calls no model"),
     ] = None
     parts: Annotated[
         list[Literal['simulatability', 'attribution']],
@@ -5330,19 +5666,25 @@ class ConsistencyRequest(Message):
         ),
     ] = ['delete', 'mask']
     draws: Annotated[
-        int, Field(description='maximum number of passages removed elsewhere')
+        int,
+        Field(
+            description='maximum number of other passages that are removed for comparison'
+        ),
     ] = 99
     contributions: Annotated[
         Literal['occlusion', 'shapley'] | None,
         Field(
-            description='contributions of words to answer and explanation: `occlusion`, the loss without the word; `shapley`, its mean marginal contribution over `orders`. Absent: `occlusion`, or `shapley` for variants `paper` and `reference`'
+            description='how the contribution of a word to answer and explanation is measured. `occlusion`: the drop in probability without the word. `shapley`: its mean marginal contribution over `orders`. Absent: `occlusion`, or `shapley` for variants `paper` and `reference`'
         ),
     ] = None
     orders: Annotated[
-        int, Field(description='number of sampled orders for `shapley`')
+        int, Field(description='number of random word orders that `shapley` samples')
     ] = 10
     permutations: Annotated[
-        int, Field(description='permutations of the contributions for the null')
+        int,
+        Field(
+            description='permutations of the contributions that form the chance baseline'
+        ),
     ] = 999
     prompt: Annotated[
         PromptKeys | None,
@@ -5353,23 +5695,26 @@ class ConsistencyRequest(Message):
     explanation_prompt: Annotated[
         ConsistencyPrompt | None,
         Field(
-            description='the prompt that the explanation answered; absent: a built-in question'
+            description='the prompt that the model answered with the explanation; absent: a built-in question'
         ),
     ] = None
     preceding: Annotated[
         str,
         Field(
-            description='text that the model wrote before the explanation, after that prompt'
+            description='text that the model wrote after that prompt and before the explanation'
         ),
     ] = ''
     reader: Annotated[
         Literal['rules', 'model'],
         Field(
-            description='predicts the answers to the edits from the explanation: rules, or `reader_model`, which reads the explanation with each edited text'
+            description='how the answers to the edits are predicted from the explanation. `rules`: by rules; `model`: by `reader_model`, which reads the explanation with each edited text'
         ),
     ] = 'rules'
     reader_model: Annotated[
-        str | None, Field(description='configured language model for `reader: model`')
+        str | None,
+        Field(
+            description='configured language model that predicts answers if `reader` is `model`'
+        ),
     ] = None
 
 
@@ -5411,38 +5756,38 @@ class HafRequest(Message):
         extra='forbid',
     )
     model: Annotated[
-        str | None, Field(description='a configured model; absent: the default')
+        str | None, Field(description='a configured model; absent: the default model')
     ] = None
     metadata: Annotated[
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     variant: Annotated[
         Literal['robust', 'paper', 'reference'],
         Field(
-            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: the released code'
+            description='`robust`: the paper with its defects corrected; `paper`: the equations as printed; `reference`: like the released code'
         ),
     ] = 'robust'
     seed: Annotated[int, Field(description='seed of every random draw')] = 0
     trace: Annotated[
         Trace | None,
         Field(
-            description='the judged answer in your tracing, to which pushes attach the score'
+            description='the judged answer in your tracing, to which scores are attached'
         ),
     ] = None
     language: Annotated[
-        str, Field(description='BCP 47, used without a check; `auto` identifies it')
+        str, Field(description='BCP 47 language, not checked; `auto` identifies it')
     ] = 'auto'
     accept_untrained_languages: Annotated[
         bool,
@@ -5453,24 +5798,27 @@ class HafRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: the request's `model`, with the metric's prompt"
+            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
     responses: Annotated[
         HafResponses | None,
         Field(
-            description="your own model's responses, instead of `model`; nothing is generated"
+            description="your own model's responses instead of `model`; the service generates nothing"
         ),
     ] = None
     explanation: Annotated[
         ExplanationFields | None,
         Field(
-            description='instead of `responses`: decision and reasons as fields. Without log-probabilities only `control.unweighted` has values. If you have log-probabilities, send the fields as JSON in `responses.justify.text`'
+            description='instead of `responses`: decision and reasons as fields. Fields have no log-probabilities, so only `control.unweighted` has values. If you have log-probabilities, send the fields as JSON in `responses.justify.text`'
         ),
     ] = None
     similarity: Annotated[
-        str, Field(description='configured similarity model or cross-encoder: g')
+        str,
+        Field(
+            description='configured similarity model or cross-encoder that computes g'
+        ),
     ] = 'embedded-similarity'
     generation: Annotated[
         HafGeneration | None,
@@ -5479,14 +5827,19 @@ class HafRequest(Message):
             title='HafGeneration',
         ),
     ] = None
-    samples: Annotated[int, Field(description='generations; needs `model`')] = 1
+    samples: Annotated[
+        int, Field(description='number of generations; needs `model`')
+    ] = 1
     permute_reasons: Annotated[
-        int, Field(description='other orders of the reasons to try; needs `model`')
+        int,
+        Field(
+            description='number of other orders of the reasons to try; needs `model`'
+        ),
     ] = 0
     decision_target: Annotated[
         Literal['sentence', 'label'] | None,
         Field(
-            description="the reference for the relevance of a decision's tokens: the `sentence` (Eq. 3), or its `label` as in the released code; absent: as in the variant"
+            description="what the relevance of a decision's tokens is measured against: the `sentence` (Eq. 3), or its `label` as in the released code; absent: set by the variant"
         ),
     ] = None
     weights: HafWeights | None = None
@@ -5555,11 +5908,11 @@ class HatexscoreResult(MetricResult):
 class IceComponents(Message):
     tests: list[IceTest]
     areas: Annotated[
-        list[IceArea], Field(description='areas, if there are several budgets')
+        list[IceArea], Field(description='areas over the budgets, if there are several')
     ]
     comparisons: Annotated[
         list[IceComparison],
-        Field(description='comparisons, if there are several explanations'),
+        Field(description='comparisons of explanations, if there are several'),
     ]
     plausibility: Annotated[
         list[IcePlausibility],
@@ -5598,10 +5951,15 @@ class InferenceResult(Message):
     operation: Literal['describe', 'tokens', 'judge', 'judgements', 'judge_rows', 'judge_words', 'probabilities', 'truncated', 'attributions', 'generate', 'score']
     answer: Annotated[
         Description | list[Tokens | list[float] | Judgement | list[list[float]] | WordJudgements | bool | Attributions | Completion],
-        Field(description='as the operation says; rows in the order of the request'),
+        Field(
+            description='results in the form of the operation, in the order of the request'
+        ),
     ]
     labels: Annotated[
-        list[str], Field(description="labels of a classifier's columns; else empty")
+        list[str],
+        Field(
+            description="labels of the columns of a classifier's result; otherwise empty"
+        ),
     ]
     model: ModelUse
     service_version: str
@@ -5631,7 +5989,8 @@ class SorResult(MetricResult):
     components: SorComponents
     evidence: list[SorEvidence]
     control: Annotated[
-        SorNull | None, Field(description='the same statement for other posts')
+        SorNull | None,
+        Field(description='the same statement, compared with other posts'),
     ]
     warnings: Annotated[
         list[str], Field(description='reasons why a value is null or doubtful')
@@ -5651,8 +6010,10 @@ class SorResult(MetricResult):
 
 class BatchReport(Report):
     metric: Literal['consistency', 'cot2el', 'explanations', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
-    scored: Annotated[int, Field(description='results that this report rests on')]
-    undefined: Annotated[int, Field(description='results without a score')]
+    scored: Annotated[
+        int, Field(description='number of results that this report is based on')
+    ]
+    undefined: Annotated[int, Field(description='number of results without a score')]
     finding: Annotated[
         str,
         Field(
@@ -5665,7 +6026,7 @@ class BatchReport(Report):
     duplicates: Annotated[
         int,
         Field(
-            description='results left out because another has the same request and report'
+            description='results left out because they have the same request and result as another one'
         ),
     ] = 0
     score: Annotated[
@@ -5674,19 +6035,19 @@ class BatchReport(Report):
     sequence: Annotated[
         SequenceInterval | None,
         Field(
-            description="an interval of the texts' mean score, if requested; null if the score has no range, or if the looks so far contradict each other"
+            description="an interval of the texts' mean score, if requested; null if the score has no range, or if the intervals of earlier reports contradict each other"
         ),
     ] = None
     reasons: Annotated[
         dict[str, int] | None,
         Field(
-            description='code → results whose score is null for this reason; a result may have several reasons'
+            description='code → number of results whose score is null for this reason; a result may have several reasons'
         ),
     ] = None
     by_language: Annotated[
         dict[str, LanguageScores] | None,
         Field(
-            description='language of the text → its results; results without a language are left out'
+            description='language of the text → number of results; results without a language are left out'
         ),
     ] = None
     parts: Annotated[
@@ -5736,7 +6097,7 @@ class BatchReport(Report):
     corrected: Annotated[
         dict[str, str] | None,
         Field(
-            description='p-values corrected for several tests → the correction. No other p-value is corrected, and every interval is for a single number'
+            description='names of the p-values that are corrected for several tests → the correction. No other p-value and no interval is corrected'
         ),
     ] = None
     warnings: list[str] = []
@@ -5745,11 +6106,12 @@ class BatchReport(Report):
     resamples: int
     confidence: float
     statistics_version: Annotated[
-        str, Field(description='version of the methods for intervals')
+        str, Field(description='version of the methods that compute intervals')
     ] = '1'
     service_version: str
     details: Annotated[
-        dict[str, JsonValue], Field(description="the metric's own tables; see its page")
+        dict[str, JsonValue],
+        Field(description="the metric's own tables, described on its page"),
     ]
 
 
@@ -5760,7 +6122,7 @@ class BulkRequest(Message):
     metric: Literal['consistency', 'cot2el', 'ftc', 'haf', 'hatexscore', 'hlv', 'ice', 'sor']
     requests: Annotated[
         list[ConsistencyRequest | Cot2elRequest | FtcRequest | HafRequest | HatexscoreRequest | HlvRequest | IceRequest | SorRequest],
-        Field(description='all are accepted, or none'),
+        Field(description='the requests; either all are accepted or none'),
     ]
 
 
@@ -5800,7 +6162,7 @@ class ExplanationsResult(Answered):
     scores: Annotated[
         list[Scores],
         Field(
-            description="in the order of the request; each as the metric's own route returns it"
+            description="the metrics' results in the order of the request, each in the form that the metric's own route returns"
         ),
     ]
     unscored: list[ExplanationsUnscored]
@@ -5817,21 +6179,21 @@ class InferenceRequest(Message):
         dict[str, str] | None, Field(description='at most 16 pairs')
     ] = None
     context: Annotated[
-        Context | None, Field(description='audit fields, returned with the job')
+        Context | None, Field(description='your own data, returned with the job')
     ] = None
     webhook: Annotated[
         str | None,
         Field(
-            description='the only webhook endpoint to notify; absent: all that listen to the event'
+            description='the only webhook endpoint to notify; absent: all that receive the event'
         ),
     ] = None
     do_not_store_text: Annotated[
-        bool, Field(description='keep no text after the job')
+        bool, Field(description='store no text after the job ends')
     ] = False
     ask: Annotated[
         Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions,
         Field(
-            description='`judge` and `judge_rows` (label probabilities of examples and of variations of them), `judge_words` (of variations in words, by any judge), `judgements` (with mass and uncertainty), `tokens`, `attributions`, `generate`, `score` (token log-probabilities), `describe`; `probabilities` and `truncated` for plain texts',
+            description='`judge`: label probabilities of examples; `judge_rows`: of variations of an example; `judge_words`: of variations in words, with any judge; `judgements`: with mass and uncertainty; `tokens`; `attributions`; `generate`; `score`: token log-probabilities; `describe`; for plain texts also `probabilities` and `truncated`',
             discriminator='operation',
         ),
     ]
@@ -5860,14 +6222,14 @@ class Job(JobMessage):
     request_id: Annotated[
         str | None,
         Field(
-            description='x-request-id of the request that created it or its batch; null for older jobs'
+            description='x-request-id of the request that created the job or its batch; null for older jobs'
         ),
     ]
     batch_id: str | None
     waiting_for: Annotated[
         WaitingFor | None,
         Field(
-            description='the model that the job waits for; only while queued because a model is not ready'
+            description='the model that the job waits for, while it is queued because the model is not ready'
         ),
     ]
     metadata: dict[str, str]

@@ -55,11 +55,13 @@ def verify(
     expected = sign(raw, id, moment, secret)
     listed = signatures.split(" ")
     if not any(hmac.compare_digest(signature.encode(), expected.encode()) for signature in listed):
-        raise InvalidSignature("no signature is one of this secret")
+        raise InvalidSignature("none of the signatures was made with this secret")
     try:
         event = OtherEvent.model_validate_json(raw)
     except ValidationError as error:
-        raise InvalidSignature(f"it is signed, but no event: {error}") from None
+        raise InvalidSignature(
+            f"the signature is valid, but the body is not an event: {error}"
+        ) from None
     subject = event.type.partition(".")[0].capitalize()
     kind: type[Event] | None = getattr(models, f"{subject}Webhook", None)
     try:
@@ -73,13 +75,13 @@ def sign(body: bytes, id: str, timestamp: str, secret: str) -> str:
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except binascii.Error:
-        raise InvalidSignature("the secret is not `whsec_` and base64") from None
+        raise InvalidSignature("the secret must be `whsec_` followed by base64") from None
     content = b".".join((id.encode(), timestamp.encode(), body))
     return "v1," + base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
 
 
 def _require_fresh(moment: str, tolerance: float) -> None:
     if not (moment.isascii() and moment.isdigit()):
-        raise InvalidSignature("webhook-timestamp is not a time")
+        raise InvalidSignature("the header webhook-timestamp is not a number of seconds")
     if abs(time.time() - int(moment)) > tolerance:
-        raise InvalidSignature("it was signed too long ago, or a clock is wrong")
+        raise InvalidSignature("the signature is too old, or one of the clocks is wrong")

@@ -92,7 +92,7 @@ class UnknownQueue(NotThere):
 
     slug = "unknown-review-queue"
     title = "No such review queue"
-    cure = "Check the id with `GET /v1/review-queues`; queues are forgotten with their batch."
+    cure = "Check the id with `GET /v1/review-queues`; queues are deleted with their batch."
 
 
 def make(

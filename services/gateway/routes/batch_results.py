@@ -54,8 +54,10 @@ TEXT = {"schema": {"type": "string"}}
 JSON, HTML, CSV = "application/json", "text/html", "text/csv"
 SVG, PNG = "image/svg+xml", "image/png"
 REPORT_JOB: dict[int | str, dict[str, Any]] = {
-    200: views.schema_response("Job", "the report is made", headers=LOCATION),
-    202: views.schema_response("Job", "it is being made; poll `Location`", headers=LOCATION),
+    200: views.schema_response("Job", "the report is complete", headers=LOCATION),
+    202: views.schema_response(
+        "Job", "the report is being created; poll `Location`", headers=LOCATION
+    ),
 }
 
 
@@ -83,7 +85,7 @@ async def create_batch_report(
     response_model=None,
     responses={
         200: {
-            "description": "what `Accept` names",
+            "description": "the representation that `Accept` names",
             "content": {
                 **views.schema_response("BatchReport", "")["content"],
                 HTML: TEXT,
@@ -111,11 +113,11 @@ async def get_batch_report(
         return await as_csv(batch, gateway)
     job = await gateway.in_ledger(lambda connection: batches.find_report(connection, batch))
     if job is None:
-        raise NoReport("there is no report yet; create it with POST to this address")
+        raise NoReport("the batch has no report yet; create one with POST to this address")
     if job.error is not None:
         return problem_response(job.error)
     if job.result is None:
-        raise NoReport(f"the report is being made; wait for the job {job.id}")
+        raise NoReport(f"the report is being created; wait for the job {job.id}")
     if plot is not None:
         return plot_response(job.result, plot, PNG if kind == PNG else SVG)
     if kind == HTML:
@@ -128,10 +130,11 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     Raises NoReport."""
     if not batch.is_final:
         raise NoReport(
-            f"the batch is {batch.status}; POST /v1/reports reports on its current results"
+            f"the batch is {batch.status} and has no report yet; use POST /v1/reports for a report "
+            "on its current results"
         )
     if batch.metric not in reported() or batch.total == 0:
-        raise NoReport("the batch has no scores")
+        raise NoReport("the batch has no scores to report on")
     if IS_HEAD.get() and batch.report_job_id is None:
         raise NoReport("HEAD does not make the report; GET does")
     contract = reported()[batch.metric].batch
@@ -151,7 +154,7 @@ async def lines_report_job(
     Raises NoReport if no line has a result, QuotaExceeded, TooCostly, Unavailable."""
     ids = await gateway.in_ledger(lambda connection: result_pages.job_ids(connection, selection))
     if batch.metric not in reported() or not ids:
-        raise NoReport("none of the lines has a result")
+        raise NoReport("no line of the batch has a result")
     contract = reported()[batch.metric].batch
     body = contract.request.model_validate({"jobs": ids})
     return await wait_for_job(
@@ -238,7 +241,7 @@ async def as_csv(
 def check_final(batch: Batch) -> None:
     """Raise NoReport unless the batch has ended."""
     if not batch.is_final:
-        raise NoReport(f"the batch is {batch.status}; its results are not all there yet")
+        raise NoReport(f"the batch is {batch.status}; wait until all its results are complete")
 
 
 async def write_facts(gateway: State, batch: Batch, seconds: float = math.inf) -> bool:

@@ -48,10 +48,10 @@ class BatchRequest(Message):
     """The file to score."""
 
     input_file_id: Annotated[str, StringConstraints(pattern=f"^{FILE_ID.pattern}$")] = Field(
-        description="a file of purpose `batch`, one request a line"
+        description="id of a file of purpose `batch`, with one request per line"
     )
     endpoint: str = Field(
-        description="the route of every line, as in /v1/scores/hatexscore",
+        description="the route that every line is sent to, as in /v1/scores/hatexscore",
         json_schema_extra={"enum": [*sorted(contract.path for contract in contracts().values())]},
     )
     completion_window: Literal["24h"] = "24h"
@@ -153,7 +153,7 @@ async def list_batches(
 @router.get(
     "/{batch_id}",
     operation_id="get_batch",
-    summary="A batch: its state, its counts, its files",
+    summary="A batch with its state, counts and files",
     response_model=None,
     responses={
         200: views.schema_response("BatchSchema", "it", ["Retry-After"]),

@@ -80,7 +80,7 @@ def described_request() -> type[BulkRequest]:
 def _bulk_request(names: tuple[str, ...], one: Any) -> type[BulkRequest]:
     described = Field(
         max_length=MOST_JOBS,
-        description="all are accepted, or none",
+        description="the requests; either all are accepted or none",
         json_schema_extra={"minItems": 1},
     )
     requests: Any = (Annotated[tuple[one, ...], AfterValidator(_check_count)], described)
@@ -98,7 +98,7 @@ def _check_count(requests: tuple[JobRequest, ...]) -> tuple[JobRequest, ...]:
     """Raise ValueError if there are no requests. `min_length` would also raise if all requests are
     invalid."""
     if not requests:
-        raise ValueError("at least one request is needed")
+        raise ValueError("the list of requests is empty; send at least one")
     return requests
 
 
@@ -317,8 +317,8 @@ def make_router() -> APIRouter:
         status_code=202,
         response_model=None,
         responses={
-            200: views.schema_response("Jobs", "all ended within `Prefer: wait`"),
-            202: views.schema_response("AcceptedJobs", "all are committed, in this order"),
+            200: views.schema_response("Jobs", "all jobs ended within `Prefer: wait`"),
+            202: views.schema_response("AcceptedJobs", "all jobs are stored, in this order"),
             **views.error_responses(403, 409, 413, 415, 422),
         },
         openapi_extra=views.body_schema(described_request()),
@@ -329,7 +329,7 @@ def make_router() -> APIRouter:
             "Job", "Jobs", "the job ended within `Prefer: wait`; of several jobs, all ended"
         ),
         202: _either(
-            "Job", "AcceptedJobs", "accepted and stored; poll `Location`, or the jobs of the list"
+            "Job", "AcceptedJobs", "accepted and stored; poll `Location` or the listed jobs"
         ),
     }
     for contract in contracts().values():

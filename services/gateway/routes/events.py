@@ -32,7 +32,8 @@ LAST_ID_DIGITS = 9
 
 Look = Callable[[], Awaitable[Job]] | Callable[[], Awaitable[Batch]]
 LastEventId = Annotated[
-    str | None, Header(description="the last id received; only later events are sent")
+    str | None,
+    Header(description="id of the last event that you received; only later events are sent"),
 ]
 
 

@@ -127,7 +127,10 @@ async def keep(
         existing = files.find_by_key(connection, owner.tenant, new.key)
         if existing is not None:
             if (existing.bytes, existing.filename) != (size, new.filename):
-                raise KeyReused("the first request with this key had another file", pointer="")
+                raise KeyReused(
+                    "this Idempotency-Key was already sent with another file; use a new key",
+                    pointer="",
+                )
             return existing
         check_file_limit(connection, owner, size)
         return files.insert_file(connection, replace(new, bytes=size))
@@ -225,7 +228,7 @@ async def delete_file(file_id: str, gateway: Gateway, caller: Batcher) -> JSONRe
     """Deletes the file and its content."""
     file = await find_file(file_id, gateway, caller.tenant)
     if not await gateway.in_ledger(lambda connection: files.delete_unused(connection, [file.id])):
-        raise FileInUse("an unfinished batch reads it; cancel the batch, or wait for its end")
+        raise FileInUse("an unfinished batch reads the file; cancel the batch, or wait for its end")
     await gateway.file_store.remove(file.id)
     return JSONResponse({"id": file.id, "object": "file", "deleted": True})
 

@@ -50,12 +50,12 @@ class ReadinessSchema(HealthSchema):
     broker: Literal["ok"] = "ok"
     files: str = Field(
         default=READY,
-        description="`ready`, or why the file store is unavailable: batches wait, uploads are"
-        " rejected",
+        description="`ready`, or why the file store is unavailable; until it is available, "
+        "batches wait and uploads are rejected",
     )
     workers: dict[str, str] = Field(
-        description="service → `ready`, or why its jobs wait: the worker is starting, or "
-        "there is none"
+        description="service → `ready`, or why its jobs wait: its worker is starting, or no "
+        "worker runs"
     )
 
 
@@ -64,29 +64,36 @@ class ModelSchema(ModelCard):
 
     model_config = ALWAYS_SENT
 
-    id: str = Field(description="its name, as requests name it")
+    id: str = Field(description="the name that requests use for the model")
     object: Literal["model"] = "model"
-    created: int = Field(description="time of the last change of its entry or files, unix seconds")
+    created: int = Field(
+        description="time of the last change of the model's entry or files, unix seconds"
+    )
     owned_by: str
     fault: str | None = Field(default=None, exclude=True)
     device: str
     dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
-        description="state in the worker where it is closest to ready; null if no worker "
-        "reports it. `waiting`: for memory; `away`: its server cannot be reached;"
-        " `absent`: its files are missing; `failed`: its files cannot be used"
+        description="the model's state in the worker where it is closest to ready; null if no "
+        "worker reports it. `waiting`: it waits for memory; `away`: its server cannot be "
+        "reached; `absent`: its files are missing; `failed`: its files cannot be used"
     )
-    error: str | None = Field(description="why it is not ready")
-    since: int | None = Field(description="start of this state; unix seconds")
-    bytes: int | None = Field(description="size of its files; null if no worker has loaded it")
+    error: str | None = Field(description="why the model is not ready")
+    since: int | None = Field(description="time at which this state began, unix seconds")
+    bytes: int | None = Field(
+        description="size of the model's files in bytes; null if no worker has loaded it"
+    )
     memory: int | None = Field(
-        description="estimated need in bytes; null if no worker has loaded it"
+        description="estimated memory that the model needs, in bytes; null if no worker has "
+        "loaded it"
     )
     server: ServerAbilities | None = Field(
-        description="abilities of a model behind a server, tested at `checked_at` by a worker: "
-        "daily, and after an answer that contradicts them"
+        description="abilities of a model behind a server. A worker tests them daily, and after "
+        "an answer that contradicts them; `checked_at` is the last time"
     )
-    checked_at: int | None = Field(description="unix seconds; null if no server was tested")
+    checked_at: int | None = Field(
+        description="time of the last test, unix seconds; null if no server was tested"
+    )
 
 
 class ModelList(ListPage[ModelSchema]):

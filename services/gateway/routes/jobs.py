@@ -91,7 +91,7 @@ async def find_job(job_id: str, gateway: State, tenant: str) -> Job:
     summary="Jobs, newest first",
     response_model=None,
     responses={
-        200: views.schema_response("JobList", "a page of them"),
+        200: views.schema_response("JobList", "a page of jobs"),
         **views.error_responses(422),
     },
     openapi_extra={"parameters": [METADATA_PARAMETER]},
@@ -110,13 +110,16 @@ async def list_jobs(
     created_before: Moment = None,
     id: Annotated[
         list[Annotated[str, StringConstraints(max_length=64)]] | None,
-        Query(max_length=MOST_ON_A_PAGE, description="only these, up to 100; repeat it"),
+        Query(
+            max_length=MOST_ON_A_PAGE,
+            description="return only these jobs, up to 100; repeat the parameter for each id",
+        ),
     ] = None,
     expand: Annotated[
         Literal["result", "details"] | None,
         Query(
-            description="`result`: whole jobs instead of summaries; `details`: also the "
-            "metric's additional fields"
+            description="`result`: return whole jobs instead of summaries; `details`: also "
+            "return the metric's additional fields"
         ),
     ] = None,
     limit: Limit = 20,
@@ -209,7 +212,7 @@ async def wait_for_all(ids: Sequence[str], gateway: State, tenant: str, seconds:
     summary="Cancel an open job",
     response_model=None,
     responses={
-        200: views.schema_response("Job", "it is cancelled"),
+        200: views.schema_response("Job", "the job is cancelled"),
         **views.error_responses(404, 409),
     },
 )
@@ -253,7 +256,10 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
     of open batches, stay; `open` counts them."""
     metadata = metadata_filter(request)
     if not metadata:
-        raise BadInput("say which jobs to delete, as in `metadata[user]=u17`", pointer="/metadata")
+        raise BadInput(
+            "no metadata is given; name the jobs to delete, as in `metadata[user]=u17`",
+            pointer="/metadata",
+        )
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
     )

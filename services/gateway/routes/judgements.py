@@ -65,7 +65,7 @@ router = APIRouter(prefix="/v1", tags=["judgements"])
     status_code=201,
     response_model=None,
     responses={
-        200: {"model": ImportSchema, "description": "the lines were taken in"},
+        200: {"model": ImportSchema, "description": "the lines were imported"},
         201: {"model": ReviewerJudgementSchema},
         **views.error_responses(403, 404, 413, 415, 422),
     },
@@ -116,7 +116,10 @@ async def take_in(
 ) -> JSONResponse:
     """Import the judgements in the body."""
     if source is None:
-        raise BadInput("say in `source` where the judgements come from", pointer="/source")
+        raise BadInput(
+            "`source` is missing; set it to the system that the judgements come from",
+            pointer="/source",
+        )
     lines = judgement_files.read(await http_requests.read_body(request, limit=IMPORT_BYTES))
     by = origin_of(request, caller, None if caller.key and caller.key.reviewer else source)
     new, unchanged = await gateway.in_ledger(
@@ -197,7 +200,7 @@ async def list_judgements(
 @router.post(
     "/judgements/{judgement_id}/withdraw",
     operation_id="withdraw_judgement",
-    summary="Take a judgement back",
+    summary="Withdraw a judgement",
     response_model=None,
     responses={200: {"model": ReviewerJudgementSchema}, **views.error_responses(403, 404)},
 )
@@ -217,7 +220,7 @@ async def withdraw_judgement(
             of_key or old.reviewer,
             of_key is not None,
         ):
-            raise Forbidden("this key may only withdraw judgements of its own reviewer")
+            raise Forbidden("this key can only withdraw judgements of its own reviewer")
         return withdraw(connection, old, origin)
 
     return JSONResponse(judgement_json(await gateway.in_ledger(write)))

@@ -92,7 +92,7 @@ async def make(
     NoReport, BadInput."""
     batch = await find_batch(body.batch, gateway, caller.tenant)
     if not batch.is_final or batch.metric not in metrics():
-        raise NoReport("the batch has no results to judge, or not all of its results yet")
+        raise NoReport("the batch has no results to judge yet; wait until it has ended")
     await write_facts(gateway, batch)
     view = query_to_take(
         batch, caller.tenant, [_as_filter(*parameter) for parameter in parse_qsl(body.query)]
@@ -192,7 +192,7 @@ async def lease_review_item(
 @router.post(
     "/{queue_id}/close",
     operation_id="close_review_queue",
-    summary="Close a review queue: no more lines are given out",
+    summary="Close a review queue, so that it gives out no more lines",
     response_model=None,
     responses={200: {"model": ReviewQueueSchema}, **views.error_responses(403, 404)},
 )
@@ -264,7 +264,7 @@ async def _report_job(
     """Return the job that reports on these lines and judgements. A new job is created when the
     judgements have changed."""
     if not judgements.number or metric not in metrics():
-        raise NoReport("nobody has judged a line of it yet")
+        raise NoReport("nobody has judged a line of this queue yet")
     contract = metrics()[metric].batch
     request = contract.request(**selection, mixed=True)
     key, owner = f"{judgements.number} {judgements.digest}", caller.owner(gateway.settings)

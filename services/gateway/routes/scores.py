@@ -45,7 +45,11 @@ T = TypeVar("T")
 Json = dict[int | str, dict[str, Any]]
 
 Prefer = Annotated[
-    str | None, Header(description="`wait=N`: answer 200 with the ended job within N ≤ 30 s")
+    str | None,
+    Header(
+        description="`wait=N`: wait up to N seconds (at most 30) for the job to "
+        "end, and then answer 200"
+    ),
 ]
 Expand = Annotated[
     Literal["details"] | None,
@@ -234,7 +238,7 @@ def _report_request(
     """Return the request type with a field `metric`, which is not stored with the job's request."""
     fields: Any = {"metric": (Literal[names], Field(exclude=True))}
     if options is not None:
-        about = "of the metric's own report; of `haf` and `ice`"
+        about = "options of the metric's own report; only `haf` and `ice` have some"
         fields["options"] = (options, Field(default=None, description=about))
     return create_model(BatchReportRequest.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 
@@ -254,8 +258,12 @@ async def report(call: Calling) -> Response:
 def job_responses(component: str, *refusals: int) -> Json:
     """Return the OpenAPI responses of an operation that creates a job."""
     return {
-        200: views.schema_response(component, "ended within `Prefer: wait`", headers=LOCATION),
-        202: views.schema_response(component, "committed; poll `Location`", headers=LOCATION),
+        200: views.schema_response(
+            component, "the job ended within `Prefer: wait`", headers=LOCATION
+        ),
+        202: views.schema_response(
+            component, "the job is stored; poll `Location`", headers=LOCATION
+        ),
         **views.error_responses(403, 409, 413, 415, 422, *refusals),
     }
 

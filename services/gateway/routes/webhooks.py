@@ -67,7 +67,7 @@ Url = Annotated[
 Description = Annotated[str, StringConstraints(max_length=500, pattern=r"^[^\x00]*$")]
 Events = Annotated[
     tuple[EventType, ...],
-    Field(max_length=len(EVENT_TYPES), description="the events to send; none: all"),
+    Field(max_length=len(EVENT_TYPES), description="the events to send; empty: all events"),
 ]
 HeaderValue = Annotated[str, StringConstraints(max_length=4_096, pattern=r"^([!-~]+( [!-~]+)*)?$")]
 Sample = Annotated[
@@ -75,9 +75,9 @@ Sample = Annotated[
 ]
 Metrics = Annotated[
     tuple[Annotated[str, StringConstraints(max_length=64)], ...],
-    Field(max_length=100, description="metrics whose scores are pushed; none: all metrics"),
+    Field(max_length=100, description="metrics whose scores are pushed; empty: all metrics"),
 ]
-Parts = Annotated[bool, Field(description="whether each part of a score is pushed as well")]
+Parts = Annotated[bool, Field(description="whether the parts of a score are pushed as well")]
 ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
 NO_STORE = {"Cache-Control": "no-store"}
 PUSH_FIELDS = ("format", "has_authorization", "sample", "metrics", "parts", "untraced")
@@ -90,14 +90,17 @@ router = APIRouter(prefix="/v1/webhook-endpoints", tags=["webhooks"])
 class EndpointRequest(Message):
     """A new endpoint."""
 
-    url: Url = Field(description="https, a public host, port 443 or 8443 unless configured")
+    url: Url = Field(
+        description="address of the endpoint: https, a public host, and port 443 or "
+        "8443 unless the operator allows others"
+    )
     events: Events = ()
     description: Description = ""
     format: EndpointFormat = Field(
         default=STANDARD,
-        description="`standard-webhooks`: events in the format of Standard Webhooks. The "
-        "others push each score of a job or batch line, without texts, to an "
-        "OpenTelemetry collector, Langfuse or Phoenix",
+        description="`standard-webhooks`: events in the format of Standard Webhooks. The other "
+        "formats push each score of a job or batch line, without texts, to an OpenTelemetry "
+        "collector, Langfuse or Phoenix",
     )
     authorization: HeaderValue | None = Field(
         default=None,
@@ -116,9 +119,12 @@ class EndpointChange(Message):
     url: Url | None = None
     events: Events | None = None
     description: Description | None = None
-    enabled: bool | None = Field(default=None, description="false: its pending deliveries fail")
+    enabled: bool | None = Field(
+        default=None,
+        description="whether the endpoint receives events; with false its pending deliveries fail",
+    )
     authorization: HeaderValue | None = Field(
-        default=None, repr=False, description="empty: remove it"
+        default=None, repr=False, description="an empty string removes it"
     )
     sample: Sample | None = None
     metrics: Metrics | None = None
@@ -148,19 +154,19 @@ class EndpointSchema(BaseModel):
     object: Literal["webhook_endpoint"] = "webhook_endpoint"
     url: str
     description: str
-    events: list[EventType] = Field(description="empty: every event")
+    events: list[EventType] = Field(description="the events that are sent; empty: all events")
     enabled: bool
     disabled_reason: str | None
     created_at: int = Field(description="unix seconds")
     last_success_at: int | None = Field(description="unix seconds")
     rotating_until: int | None = Field(
-        description="time until which both secrets sign, unix seconds"
+        description="time until which the previous secret signs as well, unix seconds"
     )
     format: EndpointFormat
     has_authorization: bool = Field(description="whether requests have an Authorization header")
     sample: float = Field(description="share of the jobs whose scores are pushed, (0, 1]")
     metrics: list[str] = Field(description="metrics whose scores are pushed; empty: all metrics")
-    parts: bool = Field(description="whether each part of a score is pushed as well")
+    parts: bool = Field(description="whether the parts of a score are pushed as well")
     untraced: int = Field(description=UNTRACED)
 
 
@@ -181,12 +187,12 @@ class WebhookTestSchema(BaseModel):
 
     id: str = Field(description="the `webhook-id` of the delivery")
     object: Literal["webhook_test"] = "webhook_test"
-    delivered: bool = Field(description="whether the answer was 2xx")
-    status: int | None = Field(description="the HTTP status of the answer")
+    delivered: bool = Field(description="whether the endpoint answered with status 2xx")
+    status: int | None = Field(description="the HTTP status of the endpoint's answer")
     milliseconds: int = Field(description="milliseconds from name resolution to the answer")
-    error: str | None = Field(description="why it was not delivered")
+    error: str | None = Field(description="why the event was not delivered")
     untraced: int = Field(description=UNTRACED)
-    note: str | None = Field(description="notes on jobs that were not pushed")
+    note: str | None = Field(description="notes on jobs whose scores were not pushed")
 
 
 def endpoint_json(endpoint: Endpoint) -> dict[str, Any]:
@@ -349,7 +355,7 @@ async def delete(endpoint_id: str, gateway: Gateway, caller: Administrator) -> R
 @router.post(
     "/{endpoint_id}/rotate-secret",
     operation_id="rotate_webhook_secret",
-    summary="A new secret, shown this once",
+    summary="Create a new secret, which is shown only once",
     response_model=None,
     responses={200: WITH_SECRET, **views.error_responses(403, 404, 413, 415, 422)},
     openapi_extra=views.body_schema(RotationRequest),
@@ -360,7 +366,10 @@ async def rotate(
     gateway: Gateway,
     caller: Administrator,
     idempotency_key: Annotated[
-        str | None, key_header("repeating the key of the last rotation returns its secret again")
+        str | None,
+        key_header(
+            "a request with the Idempotency-Key of the last rotation returns the same secret again"
+        ),
     ] = None,
 ) -> JSONResponse:
     """Creates a secret. The old one stays valid for a while."""
@@ -427,7 +436,9 @@ async def _wait_for_test(test_id: str, event: asyncio.Event, gateway: State) -> 
 def sealer_of(gateway: State) -> Sealer:
     """Return the object that encrypts webhook secrets. Raises WebhooksOff."""
     if gateway.sealer is None:
-        raise WebhooksOff("the operator has not set TOUCHSTONE_WEBHOOK_KEYS")
+        raise WebhooksOff(
+            "webhooks are off, because the operator has not set TOUCHSTONE_WEBHOOK_KEYS"
+        )
     return gateway.sealer
 
 
@@ -511,7 +522,7 @@ class ReplayRequest(Message):
     """The deliveries to send again."""
 
     delivery: DeliveryId | None = Field(
-        default=None, description="an ended delivery; null: every failed one"
+        default=None, description="id of an ended delivery; null: all failed deliveries"
     )
 
 

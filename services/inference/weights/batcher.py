@@ -223,7 +223,7 @@ class MicroBatcher(Generic[Row, Answer]):
     def _split_batch(self, batch: list[PendingRow[Row, Answer]], error: Exception) -> None:
         if len(batch) == 1:
             full = Unavailable(
-                f"the device of {self._device.name!r} has too little memory for a single row"
+                f"the device of {self._device.name!r} has too little memory for a single input"
             )
             full.__cause__ = error
             batch[0].call.fail(full)

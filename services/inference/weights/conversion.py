@@ -38,7 +38,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("target", type=Path)
-    parser.add_argument("commit", help="of the source, for the note")
+    parser.add_argument("commit", help="commit of the source, stored with the converted weights")
     options = parser.parse_args(arguments)
     disable_network()  # first: it needs a process of one thread
     import torch  # noqa: F401 - before the limits: it reads many files
@@ -48,9 +48,9 @@ def main(arguments: list[str] | None = None) -> int:
         convert(options.folder, options.target, options.commit)
     except UnpicklingError as error:  # the library goes on with how to run it all the same
         match = REFUSED.search(str(error))
-        contents = f"more than numbers ({match[1]})" if match else "no weights that can be read"
+        contents = f"data other than numbers ({match[1]})" if match else "no readable weights"
         sys.stderr.write(
-            f"{options.folder / PICKLE} holds {contents}: nothing of it is run or read\n"
+            f"{options.folder / PICKLE} holds {contents}, so nothing of it is loaded\n"
         )
         return 1
     except Exception as error:  # noqa: BLE001 - whatever a stranger's file does

@@ -25,11 +25,11 @@ INDEX, WHOLE = "model.safetensors.index.json", "model.safetensors"
 LFS_POINTER = b"version https://git-lfs"
 MOST_HEADER = 100_000_000  # bytes, as safetensors has it
 PICKLE = "pytorch_model.bin"
-ANEW = "fetch or copy it again, then run `touchstone models reload`"
-SERVE_IT = "serve the model, and add it as openai:"
+ANEW = "download or copy it again, then run `touchstone models reload`"
+SERVE_IT = "run the model on a server, and add the server as openai:"
 ROWS = (
-    "a head has as many rows as `id2label` of its config.json has names, and two where there is "
-    "none"
+    "the classification head must have one row for each name in `id2label` of config.json, or "
+    "two rows if there is no `id2label`"
 )
 HEADS = ("classifier.", "pre_classifier.", "score.", "bert.pooler.", "pooler.")
 LAYER = re.compile(r"(?:^|\.)(?P<layer>(?:layers?|h|blocks?)\.\d+)\.")
@@ -44,8 +44,8 @@ def weights_folder(catalogue: Catalogue, entry: ModelEntry) -> Path:
         _check_downloaded(entry, folder)
     elif not folder.is_dir():
         raise LoadingError(
-            f"the model {entry.name!r} is missing: there is no folder {folder}. Put its "
-            "files there, or change its source",
+            f"the model {entry.name!r} is missing: there is no folder {folder}. Put the model's "
+            "files there, or change `source` in its entry",
             "absent",
         )
     elif entry.scheme == "path":
@@ -88,7 +88,7 @@ def is_complete(folder: Path) -> bool:
 def _demand_shards(entry: ModelEntry, folder: Path) -> None:
     """Raise LoadingError if the folder's index lists missing files."""
     if (folder / INDEX).is_file() and not (folder / WHOLE).is_file():
-        reason = f"the folder {folder} lacks files that its {INDEX} lists; put them there"
+        reason = f"the folder {folder} lacks files that its {INDEX} lists; add these files"
         raise LoadingError(f"the model {entry.name!r} is incomplete: {reason}", "absent")
 
 
@@ -128,7 +128,7 @@ def _unreadable(file: Path) -> str | None:
     with file.open("rb") as stream:
         first = stream.read(8)
         if LFS_POINTER.startswith(first) and first:
-            return "is a pointer of Git LFS, not the weights; run `git lfs pull` there"
+            return "is a pointer of Git LFS, not the weights; run `git lfs pull` in the folder"
         length = int.from_bytes(first, "little")
         if not 0 < length <= min(MOST_HEADER, size - 8):
             return f"is not a safetensors file, or is cut off; {ANEW}"
@@ -158,7 +158,7 @@ def _check_downloaded(entry: ModelEntry, folder: Path) -> None:
 def _check_converted(entry: ModelEntry, folder: Path) -> None:
     if (folder / PICKLE).is_file():
         cure = f"run `touchstone models convert {entry.name}`"
-        raise LoadingError(f"the model {entry.name!r} has no safetensors; {cure}", "failed")
+        raise LoadingError(f"the model {entry.name!r} has no safetensors files; {cure}", "failed")
 
 
 def downloaded_size(snapshot: Path) -> int | None:

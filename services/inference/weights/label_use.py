@@ -13,10 +13,9 @@ ASKED_LABELS = (
 )
 OWN_LABELS = f"labels of its own: {ASKED_LABELS}"
 UNNAMED_OUTPUTS = (
-    "these names do not tell what the outputs mean: HateXScore needs labels = "
-    '{ hateful = [...], "non-hateful" = [...] } in the entry. Or add the model again '
-    "with --replace and, as it has them, --label hateful=LABEL_1 --label "
-    "non-hateful=LABEL_0"
+    "these names do not show what the outputs mean. For HateXScore, set labels = "
+    '{ hateful = [...], "non-hateful" = [...] } in the entry. Or add the model again with '
+    "--replace and, if this is right, --label hateful=LABEL_1 --label non-hateful=LABEL_0"
 )
 
 

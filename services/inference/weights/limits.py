@@ -87,7 +87,7 @@ def demand_numbers(model: Any) -> None:
     broken = [name for name, parameter in model.named_parameters() if parameter.sum().isnan()]
     if broken:
         raise ValueError(
-            f"the model's weights are damaged (NaN in {listed(broken)}); fetch them again"
+            f"the model's weights are damaged (NaN in {listed(broken)}); download them again"
         )
 
 
@@ -113,7 +113,7 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
         raise
     except (IndexError, RuntimeError) as error:
         raise ValueError(
-            f"the model reads fewer tokens than it states, because a text of {len(ids)} "
+            f"the model reads fewer tokens than its files state, because a text of {len(ids)} "
             "tokens fails; lower `max_length`"
         ) from error
     if outputs is None:
@@ -125,8 +125,8 @@ def verify_length(model: Any, ids: Sequence[int], outputs: int | None = None) ->
     if not output.logits.isfinite().all():
         dtype = str(model.dtype).removeprefix("torch.")
         raise ValueError(
-            f"the model's output contains NaN or infinity in {dtype}; fetch the weights again, or "
-            "use another dtype"
+            f"the model's output contains NaN or infinity in {dtype}; download the weights again, "
+            "or use another dtype"
         )
 
 

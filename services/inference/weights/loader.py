@@ -237,7 +237,10 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
                 "the model's weights have different shapes than its configuration says"
             )
         if (unknown := UNKNOWN_TYPE.search(str(error))) is not None:
-            message = f"Transformers here knows no model of type {unknown[1]!r}: {SERVE_IT}"
+            message = (
+                "the installed version of Transformers does not know the model type "
+                f"{unknown[1]!r}: {SERVE_IT}"
+            )
             error = ValueError(f"{message} or classify:")
         raise ScoringError(load_error(entry.name, error)) from error
     finally:
@@ -253,7 +256,7 @@ def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
     yield
     if files_state(folder) != before:
         message = (
-            f"the files of {entry.name!r} changed while they were read, and are now read again"
+            f"the files of {entry.name!r} changed while they were read; they are now read again"
         )
         raise LoadingError(message, "downloading")
 
@@ -271,7 +274,7 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
     if entry.sha256 not in (None, sha256):
         raise ValueError(
             f"weights-altered: the weights have SHA-256 {sha256}, but the entry says "
-            f"{entry.sha256}; fetch them again, or correct the entry"
+            f"{entry.sha256}; download them again, or correct the entry"
         )
     placed(placement.model_copy(update={"sha256": sha256}))
     check_memory(entry.name, placement.memory, device)
@@ -388,8 +391,8 @@ def _without_words(folder: Path, entries: int) -> str:
     if not files:
         return f"the model's files lack a tokenizer; {TOKENIZER_FILES}"
     return (
-        f"the model's tokenizer ({files[0]}) has only {entries} entries, special ones "
-        f"included, and so no words; {TOKENIZER_FILES}"
+        f"the model's tokenizer ({files[0]}) has only {entries} entries, special ones included, "
+        f"so it contains no words; {TOKENIZER_FILES}"
     )
 
 
@@ -437,7 +440,10 @@ def _convert(model: Any, use: ModelUse) -> None:
     reads = getattr(first, "modality_config", {}).get("text", {})
     output = reads.get("method_output_name")
     if reads.get("method") != "forward" or not isinstance(output, str):
-        raise Unsupported("runtime openvino computes encoders whose one output is read")
+        raise Unsupported(
+            "runtime openvino supports only encoders with a single output; remove "
+            "`runtime` from the entry"
+        )
     network = converted(
         first.auto_model, model.tokenizer, longest, output=output, dtype=str(use.dtype)
     )

@@ -102,7 +102,7 @@ def converted(
         expected, actual = (_answer(model, batch, output) for model in (network, compiled))
         if not _agree(expected, actual, batch[SECOND].bool(), APART[dtype]):
             raise Unsupported(
-                "runtime openvino answers otherwise than torch: leave `runtime` out of its entry"
+                "runtime openvino gives other results than torch; leave `runtime` out of its entry"
                 + _limited()
             )
     return compiled
@@ -136,7 +136,11 @@ def _refusal(error: Exception) -> str:
 def _limited() -> str:
     """Return a hint if a setting of oneDNN disables instructions that OpenVINO needs."""
     limit = kernel_limit()
-    return f" ({limit} takes instructions from it: unset it, or take dtype fast)" if limit else ""
+    return (
+        (f" ({limit} restricts the instructions that it may use; unset {limit}, or use dtype fast)")
+        if limit
+        else ""
+    )
 
 
 def _inputs(network: nn.Module) -> tuple[str, ...]:

@@ -131,7 +131,7 @@ def check_memory(name: str, needed: int, device: str) -> None:
         where = "this machine" if device == "cpu" else device
         raise LoadingError(
             f"the model {name!r} needs {needed / 1e9:.1f} GB, but {where} has only "
-            f"{max(0, free - promised) / 1e9:.1f} GB free; it waits for memory",
+            f"{max(0, free - promised) / 1e9:.1f} GB free; the model waits for memory",
             "waiting",
         )
 

@@ -80,11 +80,13 @@ class ModelCard(Message):
     """A model in the answer to `GET /v1/models`."""
 
     name: str
-    created: int = Field(description="unix seconds of its weights, or else of `models.toml`")
+    created: int = Field(
+        description="time of the last change of the weights, or else of `models.toml`, unix seconds"
+    )
     owned_by: str = Field(
         description="owner: embedded, local, the hub's organisation, or a server's host"
     )
-    kind: ModelKind | None = Field(description="null if its entry does not state it")
+    kind: ModelKind | None = Field(description="null if the model's entry does not state it")
     revision: str
     sha256: str | None = Field(
         description="SHA-256 of the weights; null if they are not on this disk"
@@ -93,24 +95,28 @@ class ModelCard(Message):
     labels: tuple[str, ...] | None = Field(description="canonical labels, as requests name them")
     languages: tuple[str, ...] | None
     language_f1: dict[str, float] | None = Field(
-        default=None, description="language → F1 by the model's authors; null: not stated"
+        default=None, description="language → F1 that the model's authors report; null: not stated"
     )
     dtype: Dtype | Literal["server"]
     device: str
     outputs: tuple[str, ...] | None = Field(
         default=None,
-        description="outputs of its head, in order; null if its files are not on this disk",
+        description="outputs of the model's head, in order; null if its files are not on this disk",
     )
     mapping: dict[str, tuple[str, ...]] | None = Field(
-        default=None, description="canonical label → its outputs; empty: 1 minus the other label"
+        default=None,
+        description="canonical label → its outputs; empty: its probability is 1 "
+        "minus that of the other label",
     )
     ignored: tuple[str, ...] = Field(default=(), description="outputs without a canonical label")
     activation: Activation | None = None
-    warnings: tuple[str, ...] = Field(default=(), description="warnings in all its reports")
+    warnings: tuple[str, ...] = Field(
+        default=(), description="warnings that all reports with this model contain"
+    )
     preset: str | None = Field(default=None, description="preset as name@version")
     licence: str | None = None
     card: str | None = None
-    fault: str | None = Field(default=None, description="why it cannot be used")
+    fault: str | None = Field(default=None, description="why the model cannot be used")
 
 
 READER = ModelEntry(
@@ -197,7 +203,10 @@ class Catalogue:
         if (name := name or contract.default_model) is None:
             if contract.model_optional:
                 return
-            raise BadInput("send `model`; this request has no default model", pointer="/model")
+            raise BadInput(
+                "`model` is missing, and this request has no default model; send `model`",
+                pointer="/model",
+            )
         entry = self.entry(name)
         if entry.kind not in contract.model_kinds:
             needed = " or ".join(contract.model_kinds)

@@ -53,7 +53,9 @@ class EmbeddedMetadata(Message):
     revision: str
     labels: tuple[Label, ...] = Field(min_length=2)
     languages: tuple[Language, ...]
-    temperature: float = Field(gt=0, description="divisor of logits")
+    temperature: float = Field(
+        gt=0, description="temperature: the number by which logits are divided"
+    )
     base_sha256: Sha256
     adapter_sha256: Sha256
     on_parts: tuple[PartExcess, ...] = Field(

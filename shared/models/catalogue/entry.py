@@ -81,12 +81,13 @@ class ServerKeys(Message):
     api_key_env: str | None = Field(
         default=None,
         pattern=r"^[A-Z][A-Z0-9_]*$",
-        description="environment variable with the server's key",
+        description="environment variable that holds the server's API key",
     )
     auth: Literal["bearer", "api-key", "none"] = "bearer"
     headers: dict[str, HeaderValue] = Field(
         default_factory=dict,
-        description="headers without secrets; `$NAME` is an environment variable",
+        description="additional headers, without secrets; `$NAME` stands for an environment "
+        "variable",
     )
     query: dict[str, HeaderValue] = Field(
         default_factory=dict, description="query parameters; values as in `headers`"
@@ -105,7 +106,10 @@ class ServerKeys(Message):
         default=False, description="true: return a chat's reasoning with its text"
     )
     votes: int = Field(
-        default=0, ge=0, le=10_000, description="draws, if a server returns no log-probabilities"
+        default=0,
+        ge=0,
+        le=10_000,
+        description="number of draws, if the server returns no log-probabilities",
     )
 
     @field_validator("headers")
@@ -126,37 +130,45 @@ class ModelEntry(LabelKeys, ServerKeys):
     name: EntryName
     kind: ModelKind
     source: str = Field(description=SOURCES)
-    preset: str | None = Field(default=None, description="a named bundle of these keys")
+    preset: str | None = Field(default=None, description="a preset: a named set of these keys")
     dtype: Dtype = "auto"
     device: str = Field(default="auto", pattern=r"^(auto|cpu|cuda(:\d+)?)$")
     runtime: Runtime = Field(
-        default="torch", description="openvino: an encoder on a CPU, without attributions"
+        default="torch", description="`openvino` computes an encoder on a CPU, without attributions"
     )
     input: InputTable | None = None
     prompt: PromptTable | None = None
     allow_request_prompt: bool = True
     reader_model: ModelName | None = Field(
         default=None,
-        description="causal model that reads explanations in languages without rules",
+        description="causal model that reads explanations in languages that the rules do not cover",
     )
     mask_text: str | None = Field(default=None, min_length=1, max_length=64)
     languages: tuple[Language, ...] | None = Field(
-        default=None, description="BCP 47; `*`: every language; absent: from its card"
+        default=None,
+        description="BCP 47 languages that the model learned; `*`: every language; "
+        "absent: taken from its card",
     )
     language_f1: dict[Language, Annotated[float, Field(ge=0, le=1)]] | None = Field(
-        default=None, description="F1 by its authors for a language; only shown"
+        default=None, description="language → F1 that the model's authors report; only displayed"
     )
     max_length: int | None = Field(
-        default=None, ge=8, description="maximum tokens, if below the model's own limit"
+        default=None,
+        ge=8,
+        description="maximum number of tokens, if lower than the model's own limit",
     )
     overlong: Literal["cut", "refuse"] = "cut"
-    revision: str | None = Field(default=None, description="name of the revision, for readers")
+    revision: str | None = Field(default=None, description="name of the revision, for people")
     sha256: Sha256 | None = Field(
-        default=None, description="SHA-256 of the weights (`folder_sha256`); others are refused"
+        default=None,
+        description="SHA-256 of the weights (`folder_sha256`); other weights are refused",
     )
     load: Literal["start", "first-use"] = "start"
     idle_minutes: float = Field(
-        default=30, gt=0, description="minutes after which `first-use` may be unloaded"
+        default=30,
+        gt=0,
+        description="minutes without use after which a model with load = "
+        '"first-use" may be unloaded',
     )
     licence: str | None = Field(default=None, max_length=500)
     card: str | None = Field(default=None, max_length=2_000)
@@ -385,14 +397,14 @@ WORDS_OF: dict[Ability, str] = {
     "score": "score text",
 }
 INSTEAD_OF: dict[Ability, str] = {
-    "token_rows": ': it shows no tokens. Ask with "rows": "words" in `options` (operators '
-    "delete, mask, infill; not variant reference), or",
-    "attributions": ": it shows neither attention nor gradients. Ask for lime, which needs words "
-    "alone, send values of your own, or",
+    "token_rows": ', because it does not show its tokens. Set "rows": "words" in `options` '
+    "(with the operators delete, mask or infill; not for variant reference), or",
+    "attributions": ", because it shows neither attention nor gradients. Use lime, which only "
+    "needs words, send your own values, or",
 }
 WITHOUT_GRADIENTS = (
-    ": its runtime shows neither attention nor gradients. Ask for lime, send values of your own, "
-    'or name an entry of the same weights with runtime = "torch"'
+    ", because its runtime shows neither attention nor gradients. Use lime, send your own "
+    'values, or choose an entry with the same weights and runtime = "torch"'
 )
 
 

@@ -27,8 +27,8 @@ from shared.models.catalogue.entry import ModelEntry, fixed_kind
 
 SCHEMAS = (1, 2)
 NO_FILE = (
-    "there is no {}: go to the folder with the service's models.toml (a clone of it), name that "
-    "file in TOUCHSTONE_MODELS_FILE, or create one with `touchstone models add SOURCE`"
+    "there is no {}; run the command in the folder that contains models.toml, set "
+    "TOUCHSTONE_MODELS_FILE to this file, or create one with `touchstone models add SOURCE`"
 )
 
 
@@ -177,7 +177,9 @@ def _with_readers(entries: Entries, faults: Faults, path: Path) -> tuple[Entries
     }
     new_faults = tuple(
         InvalidEntry(
-            name, f"{path.name}: {name}.reader_model: {reader!r} is not a causal model here"
+            name,
+            f"{path.name}: {name}.reader_model: {reader!r} is not a configured causal "
+            "model; choose one that is",
         )
         for name, reader in invalid.items()
     )
@@ -205,13 +207,15 @@ class Preset(Message):
     """A file with a preset, a named set of keys for an entry of `models.toml`. `entry` holds the
     keys."""
 
-    version: str = Field(min_length=1, description="increased with every change of `entry`")
-    source: str = Field(min_length=1, description="document that states these keys")
-    checked: datetime.date = Field(description="date on which the source was read")
-    wider: str | None = Field(
-        default=None, description="meaning of its labels, if wider than the canonical one"
+    version: str = Field(
+        min_length=1, description="version, increased with every change of `entry`"
     )
-    entry: dict[str, Any] = Field(description="keys of an entry")
+    source: str = Field(min_length=1, description="document that the values are taken from")
+    checked: datetime.date = Field(description="date on which this document was read")
+    wider: str | None = Field(
+        default=None, description="meaning of the model's labels, if wider than the canonical one"
+    )
+    entry: dict[str, Any] = Field(description="the keys that the preset sets in an entry")
 
 
 def preset_names() -> list[str]:

@@ -103,8 +103,8 @@ def _table(example: Example, entry: ModelEntry | None) -> PromptTable | None:
         raise BadInput(NOT_ALLOWED.format(entry.name), pointer="/prompt")
     if keys := sorted(example.prompt.model_fields_set & OF_THE_SERVER):
         raise BadInput(
-            f"{keys[0]!r} can only be set in the model's entry, because a server runs "
-            "the model; leave it out",
+            f"{keys[0]!r} can only be set in the model's entry, because the model runs on a "
+            "server; leave it out",
             pointer="/prompt",
         )
     try:
@@ -176,8 +176,9 @@ def from_position(listed: LabelPosition) -> Judgement:
         return unread(
             tuple(listed.shares),
             "label-not-listed",
-            f"{names}: not among the listed tokens, of which the last has {listed.smallest:.2g}; P "
-            f"could be off by {listed.uncertainty:.2f}",
+            f"{names}: not among the tokens that the server lists, of which the last has "
+            f"probability {listed.smallest:.2g}; the probability could be off by "
+            f"{listed.uncertainty:.2f}",
             reading=READING,
             mass=min(1.0, sum(listed.shares.values())),
         )
@@ -191,7 +192,7 @@ def find_position(
     probabilities, with the reason."""
     labels = tuple(verbalizers)
     if choice.cut_by_reasoning:
-        detail = "the model was still reasoning when its tokens were used up"
+        detail = "the model used all its tokens for reasoning"
         return unread(labels, "answer-cut-by-reasoning", detail, reading=READING)
     positions = _positions(choice)
     if not positions:
@@ -221,7 +222,9 @@ def find_position(
         if not blank:
             break
     # no words: they may be texts
-    detail = "no token of a label is among those listed for the start of the answer"
+    detail = (
+        "none of the tokens that the server lists for the start of the answer belongs to a label"
+    )
     return unread(labels, "answer-unread", detail, reading=READING)
 
 

@@ -202,7 +202,7 @@ class ServedLanguageModel(ServerModel):
 
 
 WINDOW = 8  # tokens after the first, for blanks and the answer's prefix
-SILENT = "the server returns no log-probabilities, and `votes` is off for this model"
+SILENT = "the server returns no log-probabilities, and this model's entry does not allow `votes`"
 
 
 def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:

@@ -145,8 +145,8 @@ class Dialect:
         if response.read is not None and response.read < _min_tokens(body):
             raise TextTooLong(
                 f"the server of {self._served!r} read only {response.read} of at least "
-                f"{_min_tokens(body)} tokens; raise its context length, as Ollama's "
-                "num_ctx",
+                f"{_min_tokens(body)} tokens; raise the server's context length (num_ctx in "
+                "Ollama)",
                 pointer="/text",
             )
         return response.choices[0]
@@ -380,11 +380,14 @@ def parse_response(answer: Any) -> ServerResponse:
     try:
         return ServerResponse.model_validate(without_surrogates(answer))
     except RecursionError as error:
-        raise AnswerUnread("the server's answer is not OpenAI's: it has no end of lists") from error
+        raise AnswerUnread(
+            "the server's answer does not have OpenAI's form: its lists do not end"
+        ) from error
     except ValidationError as error:  # a key of the answer may be a word of the text
         path = "" if is_private() else dotted(first_fault(error))
         raise AnswerUnread(
-            f"the server's answer is not OpenAI's: {path or 'nothing of it'}; is its address right?"
+            f"the server's answer does not have OpenAI's form: {path or 'the whole answer'}; "
+            "check the server's address"
         ) from error
 
 

@@ -72,7 +72,7 @@ class PromptLogprobs(Completions):
         entries_of_tokens = choices[0].prompt_logprobs
         before, after = asked.ids or ((), ())
         if entries_of_tokens is None or len(entries_of_tokens) != len(before) + len(after):
-            raise AnswerUnread("the server gives no prompt_logprobs")
+            raise AnswerUnread("the server returns no prompt_logprobs")
         tokens = []
         for token, entries in zip(after, entries_of_tokens[len(before) :], strict=True):
             entry = (entries or {}).get(str(token))
@@ -102,7 +102,7 @@ class Echo(Completions):
             before, after = asked.ids
             completion = pieces[len(before) : len(before) + len(after)]
             if len(pieces) < len(before) + len(after):
-                raise AnswerUnread("the server does not repeat the prompt")
+                raise AnswerUnread("the server does not return the prompt with its answer")
             ids = zip(completion, after, strict=True)
             return [ServerToken(piece.spelled, piece.logprob, token) for piece, token in ids]
         return _completion_tokens(asked, pieces)
@@ -199,7 +199,7 @@ class Forced(Completions):
             if index in asked.parts and content:
                 entries = [entry for entry in content[0].top_logprobs if entry.id == token]
             if not entries or entries[0].id != token:
-                raise AnswerUnread("the server does not write the tokens that are forced")
+                raise AnswerUnread("the server does not write the tokens that the request forces")
             tokens.append(entries[0].to_token)
         return tokens
 

@@ -280,4 +280,4 @@ def _read(shape: type[Any], answer: Any) -> Any:
     try:
         return shape.model_validate(answer)
     except ValidationError as error:
-        raise AnswerUnread("the label endpoint returns another shape") from error
+        raise AnswerUnread("the answer of the label endpoint has an unexpected form") from error

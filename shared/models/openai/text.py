@@ -117,7 +117,7 @@ class ServerTokenizer:
         except BadInput:
             return None
         if not isinstance(answer, dict):
-            raise AnswerUnread("the server's /apply-template gives no prompt")
+            raise AnswerUnread("the server's /apply-template returns no prompt")
         return str(answer.get("prompt", ""))
 
     def _to_messages(self, prompt: Prompt) -> Json:
@@ -155,7 +155,7 @@ def _read_tokens(answer: Any) -> _Read:
     try:
         tokens = _Tokens.model_validate(answer).tokens
     except ValidationError as error:
-        raise AnswerUnread("the server's /tokenize gives no tokens") from error
+        raise AnswerUnread("the server's /tokenize returns no tokens") from error
     return tuple(
         _Token(token)
         if isinstance(token, int)
@@ -217,7 +217,7 @@ def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]
         if span is None:
             continue
         if piece.logprob is None:
-            raise AnswerUnread("the server gives no log-probability for a token")
+            raise AnswerUnread("the server returns no log-probability for one of the tokens")
         # with float32 the logarithm of a probability of 1 may be above 0
         logprob = min(0.0, piece.logprob)
         tokens.append(WrittenToken(id=piece.id, start=span[0], end=span[1], logprob=logprob))
@@ -231,7 +231,7 @@ def completion(
     dropped. Raises ScoringError if the tokens end before the text."""
     covered = tokens[-1].end if tokens else 0
     if text[covered:].strip(CUT):
-        raise AnswerUnread("the server's tokens do not spell its text")
+        raise AnswerUnread("the server's tokens do not add up to its text")
     return Completion(text=text[:covered], tokens=tuple(tokens), finish=finish)
 
 
@@ -264,7 +264,7 @@ def _constrained(schema: str | None) -> Json:
 def _read_completion(choice: ServerChoice) -> Completion:
     text, finish = choice.written, choice.finish
     if choice.cut_by_reasoning:
-        raise AnswerCut("the model was still reasoning when its tokens were used up: allow more")
+        raise AnswerCut("the model used all its tokens for reasoning; raise the token limit")
     try:
         result = completion(text, align_tokens(choice.pieces or [], text), finish)
     except Unavailable:
@@ -314,7 +314,7 @@ def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
         try:
             piece = spelled.decode("utf-8")
         except UnicodeDecodeError as error:  # a token in bytes, so others must be missing
-            raise AnswerUnread("the server's tokens do not spell its text") from error
+            raise AnswerUnread("the server's tokens do not add up to its text") from error
         if not piece or CUT in piece:
             parts.append(index)
             continue
@@ -331,7 +331,7 @@ def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
 def _fill(result: list[Span | None], parts: Sequence[int], gap: Span) -> None:
     start, end = gap
     if end > start and not parts:
-        raise AnswerUnread("the server's tokens do not spell its text")
+        raise AnswerUnread("the server's tokens do not add up to its text")
     for index in parts:
         result[index] = (start, start)
     if parts:

@@ -214,7 +214,7 @@ class Engine:
         """Return `+` and the chart, or `-` and the error. Raises DrawError after the time limit."""
         self._pipe.send_bytes(request.encode())
         if not self._pipe.poll(self._seconds):
-            raise DrawError("drawing took too long")
+            raise DrawError("drawing the chart took too long")
         return self._pipe.recv_bytes()
 
     def stop(self) -> None:

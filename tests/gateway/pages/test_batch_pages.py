@@ -469,7 +469,7 @@ class TestWithoutResults:
     def test_an_empty_file(self, scene: Judged) -> None:
         made = scene.finish(scene.make([]))
         page = scene.client.get(f"/batches/{made['id']}")
-        assert "the file has no lines" in page.text
+        assert "the file contains no lines" in page.text
         assert rows(scene.client.get(f"/v1/batches/{made['id']}/report", headers=AS_CSV)) == []
         assert scene.client.post(f"/v1/batches/{made['id']}/report").status_code == 409
 

@@ -99,7 +99,7 @@ def test_statistics_are_those_of_the_lines_that_the_filter_leaves(
     assert f"?{query}&amp;score_from=" in second  # a bar leads to its lines in this view
     assert "n = 3" in second
     none = client.get(f"{path}/statistics?text=nowhere").text
-    assert "none of the lines has a result" in none
+    assert "no line of the batch has a result" in none
 
 
 @pytest.mark.parametrize(

@@ -370,7 +370,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert run_reports(engine)
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
     warnings = result["comparison"]["warnings"]
-    assert "both sides are the same lines: 3 of 3 pairs" in warnings[0]
+    assert "both sides of the comparison are the same lines: 3 of 3 pairs" in warnings[0]
 
 
 def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: Engine) -> None:

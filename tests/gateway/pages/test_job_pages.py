@@ -42,12 +42,12 @@ def seen(html: str) -> str:
 
 
 def test_the_next_steps_begin_with_the_problems(client: httpx.Client, engine: Engine) -> None:
-    untested = [{"reason": "no-words", "action": "Send a text with words."}]
+    untested = [{"reason": "no-words", "action": "Send a text that contains words."}]
     faults = {"verdict": "problem_found", "problems": ["misquoted"], "untested": untested}
     steps = seen(client.get(f"/jobs/{put(engine, 'hatexscore', a_result(0.5) | faults)}").text)
     _, _, steps = steps.partition("Next steps:")
     assert steps.startswith("Misquoted: Copy the quoted words exactly from the post.")
-    assert "No words: Send a text with words." in steps
+    assert "No words: Send a text that contains words." in steps
 
 
 def test_every_problem_has_a_next_step() -> None:

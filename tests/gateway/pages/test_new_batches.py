@@ -264,7 +264,7 @@ def test_what_people_say_is_kept_as_metadata_by_itself(scene: Scene) -> None:
         (b"text,explanation\na,b\n\xff,c\n", 3, "is not UTF-8"),
         (b"text,explanation\na,b\n,c\n", 3, "text"),
         (b'{"text": "a", "explanation": "b"}\nno\n', 2, "is not JSON"),
-        (b"text,text\na,b\n", 1, "names a column twice"),
+        (b"text,text\na,b\n", 1, "contains a column name twice"),
         (b"text,explanation\na,\0\n", 2, "U+0000"),
     ],
 )

@@ -209,7 +209,7 @@ def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
     shown = client.get(path).text
     assert "Agree with the metric" in shown
     assert "0.75" in shown.partition("Agree with the metric")[2][:200]
-    assert "eople or a queue chose these lines" in shown
+    assert "eople or a queue chose them" in shown
 
 
 def test_three_people_have_a_matrix() -> None:

@@ -202,7 +202,7 @@ def shard(file: Path) -> None:
         (pointer, "a pointer of Git LFS, not the weights; run `git lfs pull`"),
         (
             lambda file: file.write_bytes(b""),
-            "not a safetensors file, or is cut off; fetch or copy",
+            "not a safetensors file, or is cut off; download or copy",
         ),
         (lambda file: file.write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "not a safetensors file; fet"),
         (shard, "lacks files that its model.safetensors.index.json lists"),
@@ -277,7 +277,9 @@ def test_a_type_that_the_library_does_not_know_is_to_be_served(
     models: Models, dynabench: Path
 ) -> None:
     altered(dynabench, "config.json", model_type="newest")
-    with pytest.raises(ScoringError, match="no model of type 'newest': serve the model") as caught:
+    with pytest.raises(
+        ScoringError, match="does not know the model type 'newest': run the model on a server"
+    ) as caught:
         models('kind = "classifier"').local_classifier("m")
     assert "pip" not in caught.value.detail
 
@@ -285,7 +287,8 @@ def test_a_type_that_the_library_does_not_know_is_to_be_served(
 def test_a_gguf_is_refused_with_advice(models: Models, dynabench: Path) -> None:
     (dynabench / "model.safetensors").rename(dynabench / "model.gguf")
     with pytest.raises(
-        ScoringError, match=r"quantised \(gguf\); serve the model, and add it as openai:"
+        ScoringError,
+        match=r"quantised \(gguf\); run the model on a server, and add the server as openai:",
     ):
         models().local_classifier("m")
 

@@ -69,7 +69,9 @@ def test_a_name_that_leads_inside_is_refused(
 ) -> None:
     inside = replace(sender, policy=NOWHERE, resolver=Names([address]))
     found = attempt(inside, f"https://{NAME}/")
-    assert found == DeliveryRefusal("forbidden: the host's address is not public"), kind
+    assert found == DeliveryRefusal(
+        "forbidden: the host's IP address is not public; use a public host"
+    ), kind
     assert opened == []
 
 
@@ -120,7 +122,9 @@ def test_the_socket_is_opened_to_the_address_that_was_judged(
     attempt(rebinding, f"https://{NAME}/")
     assert (opened, names.asked) == ([PUBLIC], [NAME])
     found = attempt(rebinding, f"https://{NAME}/")
-    assert found == DeliveryRefusal("forbidden: the host's address is not public")
+    assert found == DeliveryRefusal(
+        "forbidden: the host's IP address is not public; use a public host"
+    )
     assert opened == [PUBLIC]
 
 

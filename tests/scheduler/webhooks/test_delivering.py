@@ -135,7 +135,7 @@ def test_410_disables_and_fails_what_is_owed(engine: Engine, hasty: Settings) ->
     assert len(receiver.received) <= 8  # those that were under way already
     with engine.begin() as connection:
         found = webhooks.find_endpoint(connection, endpoint_id, TENANT)
-    assert found.disabled_reason == "it answered 410 Gone"
+    assert found.disabled_reason == "the endpoint answered with status 410 Gone"
 
 
 def test_a_receiver_that_hangs_does_not_hold_up_others(engine: Engine, hasty: Settings) -> None:

@@ -210,4 +210,4 @@ def test_endless_informational_answers_end_soon(sender: Sender) -> None:
     with raw_server(unsent) as url:
         found = attempt(sender, url)
         assert next(unsent, None) is not None
-    assert found == DeliveryRefusal("the head of its answer is longer than 64 kB")
+    assert found == DeliveryRefusal("the headers of the endpoint's answer are longer than 64 kB")

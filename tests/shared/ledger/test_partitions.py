@@ -440,6 +440,6 @@ def test_what_cannot_be_done_soundly_is_refused(plain: Engine) -> None:
         partition_jobs(plain, KEPT, now)
     with plain.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
-    with pytest.raises(NotPartitioned, match="migrate first"):
+    with pytest.raises(NotPartitioned, match=r"first run python -m shared"):
         partition_jobs(plain, KEPT, now)
     assert accept(plain)

@@ -85,15 +85,15 @@ def test_ice_takes_words_of_any_judge(model: str, body: dict[str, Any]) -> None:
     ("more", "ability", "instead"),
     [
         ({"options": {"rows": "tokens"}}, "token_rows", '"rows": "words"'),
-        ({"variant": "reference"}, "token_rows", "not variant reference"),
+        ({"variant": "reference"}, "token_rows", "not for variant reference"),
         ({"options": {"eligible": "all"}}, "token_rows", "hf: or path:"),
         (
             {"options": {"operators": ["delete", "mask_pad"]}},
             "token_rows",
-            "delete, mask, infill",
+            "delete, mask or infill",
         ),
         ({"attribution": "gradient"}, "attributions", "lime"),
-        ({"attribution": ["lime", "attention"]}, "attributions", "values of your own"),
+        ({"attribution": ["lime", "attention"]}, "attributions", "your own values"),
     ],
 )
 @pytest.mark.parametrize("model", ["head", "there"])

@@ -444,7 +444,7 @@ def test_a_reader_that_writes_no_text_takes_its_entry_out(several: Catalogue) ->
     assert [entry.name for entry in several.entries] == ["judge", "writer", "strict"]
     [fault] = several.faults
     assert fault.name == "misled"
-    assert "'judge' is not a causal model here" in fault.reason
+    assert "'judge' is not a configured causal model; choose one that is" in fault.reason
 
 
 def test_labels_of_a_prompt_mean_what_its_preset_says_wherever_the_model_is() -> None:

@@ -134,7 +134,7 @@ def test_a_model_is_asked_the_same_here_and_behind_a_server(
 @pytest.mark.parametrize(
     ("keys", "reason"),
     [
-        ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write its text under `policy`"),
+        ({"user": "{policy} {text}", "policy_file": "p.txt"}, "write the text under `policy`"),
         ({"user": "{premise} {hypothesis}"}, "needs pairs"),
     ],
 )

@@ -120,7 +120,7 @@ def test_of_a_private_job_no_words_of_a_server_are_kept(connected: Making) -> No
         _, connection = connected(name)
         with use_context(job(private=True)), pytest.raises(kind) as caught:
             Dialect(connection, "m").complete_chat([{**ASKED, "seed": 1}])
-        assert caught.value.detail == "the server of 'm' refuses the request (status 400)"
+        assert caught.value.detail == "the server of 'm' rejects the request (status 400)"
 
 
 def test_a_private_job_learns_from_refusals_all_the_same(connected: Making) -> None:

@@ -111,9 +111,12 @@ def judged(url: str) -> Judgement:
         (b"<html>nginx</html>", "did not return JSON; check its address"),
         (b"[" * 100_000 + b"]" * 100_000, "did not return JSON; check its address"),
         (b"null", "did not return an object or list; check its address"),
-        (b"[]", "not OpenAI's: nothing of it; is its address right?"),
-        (b'{"error": {"message": "overloaded"}}', "not OpenAI's: choices; is its address right?"),
-        (b'{"choices": null}', "not OpenAI's: choices"),
+        (b"[]", "does not have OpenAI's form: the whole answer; check the server's address"),
+        (
+            b'{"error": {"message": "overloaded"}}',
+            "does not have OpenAI's form: choices; check the server's address",
+        ),
+        (b'{"choices": null}', "does not have OpenAI's form: choices"),
         (chat(content=[{"type": "text", "text": "yes"}]), "choices.0.message.content"),
     ],
 )
@@ -209,12 +212,12 @@ def test_an_answer_without_an_end_ends_in_its_time(serving: Serving) -> None:
 
 def test_who_forgot_v1_is_told_so(serving: Serving) -> None:
     url = serving(b'{"detail": "Not Found"}', status=404)
-    said = "most addresses end in /v1"
+    said = "most addresses of such servers end in /v1"
     assert said in (probe(entry(url.removesuffix("/v1"))).error or "")
     told = probe(entry(url)).error or ""
     assert (
-        "supports neither chat nor text completion (the server of 'm' refuses the request (status "
-        "404)" in told
+        "supports neither chat nor text completion (the server of 'm' rejects the request "
+        "(status 404)" in told
     )
     assert said not in told
 

@@ -66,7 +66,7 @@ def test_copies_count_once() -> None:
     assert found is not None
     assert found.se == pytest.approx(once.se)
     assert found.effective == pytest.approx(12, rel=0.1)
-    assert "rows of one text agree: 240 rows count as" in "\n".join(warnings(copied, 12))
+    assert "rows of the same text are similar: 240 rows count as" in "\n".join(warnings(copied, 12))
 
 
 @given(st.lists(st.integers(1, 40), min_size=3, max_size=12))
@@ -103,11 +103,13 @@ def test_no_spread_counts_clusters() -> None:
 
 
 def test_readers_are_warned() -> None:
-    assert list(warnings(clustered([1.0, 2.0], ["a", "a"]), 1)) == ["one cluster has no spread"]
+    assert list(warnings(clustered([1.0, 2.0], ["a", "a"]), 1)) == [
+        "a single cluster has no spread"
+    ]
     few = list(warnings(clustered([1.0, 2.0, 3.0]), 3))
-    assert few == ["fewer than 8 clusters: 3"]
+    assert few == ["there are only 3 clusters, fewer than 8"]
     uneven = clustered(np.arange(40.0), ["a"] * 9 + [str(place) for place in range(31)])
-    assert list(warnings(uneven, 30)) == ["the largest cluster holds 22% of the rows"]
+    assert list(warnings(uneven, 30)) == ["the largest cluster contains 22% of the rows"]
 
 
 def test_repeats_count_once() -> None:

@@ -37,7 +37,7 @@ def test_twenty_ones_are_not_certain() -> None:
     assert (of_mean.low, of_mean.high) == pytest.approx((0.832, 1), abs=5e-4)
     unbounded = intervals.mean("x", [1.0] * 20)
     assert (unbounded.low, unbounded.high) == (None, None)
-    assert "no interval: nothing bounds it" in unbounded.warnings
+    assert "no interval: the data do not limit the value" in unbounded.warnings
 
 
 def test_a_mean_of_normals_is_students() -> None:
@@ -49,7 +49,7 @@ def test_a_mean_of_normals_is_students() -> None:
     exact = stats.ttest_1samp(values[:5], 0).confidence_interval()
     assert (few.low, few.high) == pytest.approx((exact.low, exact.high))
     assert few.method == "t"
-    assert "fewer than 8 clusters: 5" in few.warnings
+    assert "there are only 5 clusters, fewer than 8" in few.warnings
 
 
 def test_the_detectable_effect_is_found_with_power_eight_tenths() -> None:
@@ -144,7 +144,9 @@ def test_twelve_texts_copied_twenty_times_say_no_more_than_twelve() -> None:
         (once.value, once.low, once.high)
     )
     assert (copied.rows, copied.clusters) == (240, 12)
-    assert any(warning.startswith("rows of one text agree") for warning in copied.warnings)
+    assert any(
+        warning.startswith("rows of the same text are similar") for warning in copied.warnings
+    )
 
 
 def test_strata_are_drawn_each_by_itself() -> None:
@@ -158,7 +160,7 @@ def test_strata_are_drawn_each_by_itself() -> None:
     assert intervals.macro("x", [(np.empty(0), None)]).value is None
     lone = intervals.macro("x", [*strata, (np.ones(1), None)])
     assert lone.low is None
-    assert "one cluster has no spread" in lone.warnings
+    assert "a single cluster has no spread" in lone.warnings
 
 
 def test_strata_can_have_weights() -> None:
@@ -226,7 +228,7 @@ def test_all_equal_values_have_believable_ends(count: int, value: float) -> None
     assert found.value == pytest.approx(value)
     if count == 1:
         assert (found.low, found.high) == (None, None)
-        assert found.warnings == ("one cluster has no spread",)
+        assert found.warnings == ("a single cluster has no spread",)
         return
     assert (found.se, found.detectable) == (0.0, None)  # an effect of 0 is not found by anyone
     kept = 0.025 ** (1 / count)
@@ -268,7 +270,7 @@ def test_a_ratio_whose_resamples_are_all_alike_is_not_certain(count: int) -> Non
     found = intervals.ratio("x", np.ones((count, 2)), right)
     assert (found.value, found.low, found.high) == (1, None, None)
     assert (found.method, found.se) == (None, None)
-    assert "no interval: all resamples give the same" in found.warnings
+    assert "no interval: all of the bootstrap's resamples give the same value" in found.warnings
 
 
 def test_a_ratio_with_one_mistake_has_ends() -> None:

@@ -94,8 +94,8 @@ def test_a_text_is_never_decided_by_a_threshold_that_saw_it() -> None:
     [
         ([1] * 40, "nobody says no"),
         ([0] * 40, "nobody says yes"),
-        ([], "nobody says yes or no"),
-        ([1] * 37 + [0] * 3, f"3 texts with a no: {FEWEST} of each are needed"),
+        ([], "no rating is a clear yes or no"),
+        ([1] * 37 + [0] * 3, f"3 texts with a no; at least {FEWEST} of each kind are needed"),
     ],
 )
 def test_too_little_is_no_threshold_and_says_why(said: list[int], reason: str) -> None:

@@ -226,7 +226,7 @@ def test_a_further_study_is_planned_from_the_results_and_from_both_systems(engin
     planned = result["plan"]
     assert planned["wanted"] == {"effect": 0.1, "beat_rate": 0.99, "power": 0.8, "alpha": 0.05}
     assert (planned["draws"], planned["one_sided_draws"]) == (None, None)
-    assert "draws: echo does not compare with random explanations" in planned["warnings"]
+    assert "draws: echo does not compare explanations with random ones" in planned["warnings"]
     assert planned["compared_texts"] is None  # it was compared with itself, and nothing bounds it
     assert any("compared_texts: the spread" in one for one in planned["warnings"])
 

@@ -62,7 +62,12 @@ def examined(ts: Touchstone) -> Iterator[Finding]:
     try:
         alive = ts._api.get("/healthz")  # noqa: SLF001 - of this package
     except (ConnectionFailed, ApiError) as error:
-        yield Finding("service", "fault", str(error), "is it running? TOUCHSTONE_URL says where")
+        yield Finding(
+            "service",
+            "fault",
+            str(error),
+            "check that the service is running, and that TOUCHSTONE_URL is its address",
+        )
         return
     yield Finding("service", "ok", f"{url} answers")
     yield _encryption(url)
@@ -71,7 +76,7 @@ def examined(ts: Touchstone) -> Iterator[Finding]:
     try:
         models = ts._api.get("/v1/models")  # noqa: SLF001
     except Unauthenticated as error:
-        yield Finding("key", "fault", str(error), "TOUCHSTONE_API_KEY is to be a key of it")
+        yield Finding("key", "fault", str(error), "set TOUCHSTONE_API_KEY to a key of this service")
         return
     except ApiError as error:
         yield Finding("key", "fault", str(error), "ask the operator for a key with scopes")
@@ -90,19 +95,22 @@ def _encryption(url: str) -> Finding:
     if parts.scheme == "https":
         return Finding("TLS", "ok", "certificate verified")
     if parts.hostname in HERE:
-        return Finding("TLS", "ok", "not needed on this machine")
-    return Finding("TLS", "fault", f"{url} is not encrypted", "use its https:// address")
+        return Finding("TLS", "ok", "encryption is not needed on the same machine")
+    return Finding("TLS", "fault", f"{url} is not encrypted", "use the service's https:// address")
 
 
 def _clock(alive: Answer) -> Finding:
     date = alive.headers.get("date")
     if date is None:
-        return Finding("clock", "unknown", "the service does not say its time")
+        return Finding("clock", "unknown", "the service does not report its time")
     off = abs(parsedate_to_datetime(date).timestamp() - time.time())
     if off <= CLOCK_SECONDS + 1:  # the header has whole seconds
-        return Finding("clock", "ok", "the same here and there")
-    cure = "set one of the clocks: webhooks are refused after 5 minutes"
-    return Finding("clock", "fault", f"{off:.0f} s between here and there", cure)
+        return Finding("clock", "ok", "the clocks of service and client agree")
+    cure = (
+        "correct one of the clocks: webhooks are rejected if the clocks differ by more than 5 "
+        "minutes"
+    )
+    return Finding("clock", "fault", f"{off:.0f} s between the clocks of service and client", cure)
 
 
 def _stores(ts: Touchstone) -> Iterator[Finding]:
@@ -112,8 +120,8 @@ def _stores(ts: Touchstone) -> Iterator[Finding]:
     except ApiError as error:
         for word, name in names.items():
             if word in error.detail:
-                cure = f"is {name} running? the gateway says: {error.detail}"
-                yield Finding(name, "fault", "cannot be reached by the gateway", cure)
+                cure = f"is {name} running? The gateway reports: {error.detail}"
+                yield Finding(name, "fault", "the gateway cannot reach it", cure)
         return
     for name in names.values():
         yield Finding(name, "ok", "reached")
@@ -129,7 +137,9 @@ def _workers(states: dict[str, str]) -> Iterator[Finding]:
     for name, state in states.items():
         if state != "ready":
             kind = "fault" if state == NO_WORKER else "unknown"  # on its way
-            cure = f"jobs of {name} wait: its worker's log, and its own /readyz, say why"
+            cure = (
+                f"jobs of {name} are waiting; the worker's log and its own /readyz show the reason"
+            )
             yield Finding(f"worker of {name}", kind, state, cure)
 
 
@@ -161,10 +171,15 @@ def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
         is_same = b"".join(ts.files.content(stored.id)) == b"{}\n"
         ts.files.delete(stored.id)
     except (ApiError, ConnectionFailed) as error:
-        cure = "TOUCHSTONE_FILES_URL or TOUCHSTONE_FILES_DIR of the gateway says where files go"
+        cure = (
+            "check TOUCHSTONE_FILES_URL or TOUCHSTONE_FILES_DIR of the gateway, which set where "
+            "files are stored"
+        )
         yield Finding("file store", "fault", str(error), cure)
         return
-    yield Finding("file store", "ok" if is_same else "fault", "written, read back, deleted")
+    yield Finding(
+        "file store", "ok" if is_same else "fault", "a file was written, read and deleted"
+    )
 
 
 def _queues(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
@@ -180,9 +195,9 @@ def _queues(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
         yield Finding("queues", "ok", "empty")
     for metric, moments in waiting.items():
         oldest = time.time() - min(moments)
-        detail = f"{len(moments)} wait, the oldest for {oldest:.0f} s"
+        detail = f"{len(moments)} waiting, the oldest for {oldest:.0f} s"
         is_late = oldest > WAITING_SECONDS
-        cure = f"is a worker of {metric} running, and its model ready?"
+        cure = f"is a worker of {metric} running, and is its model ready?"
         yield Finding(f"queue {metric}", "fault" if is_late else "ok", detail, cure)
 
 
@@ -191,8 +206,11 @@ def _model(card: dict[str, Any]) -> Finding:
     if state in READY:
         return Finding(name, "ok", state)
     if state is None:
-        cure = "a worker loads it at its first use; is one of inference or similarity running?"
-        return Finding(name, "unknown", "no worker reports it", cure)
+        cure = (
+            "a worker loads the model at its first use; check that an inference or similarity "
+            "worker is running"
+        )
+        return Finding(name, "unknown", "no worker reports this model", cure)
     cure = f"`touchstone models check {card['id']}` on the service's machine shows the reason"
     return Finding(name, "fault", f"{state}: {card.get('error') or 'no reason'}", cure)
 
@@ -205,7 +223,7 @@ def _webhooks(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
     except NotFound:
         yield Finding("webhook key", "ok", "configured")
     except ApiError as error:
-        cure = "set TOUCHSTONE_WEBHOOK_KEYS where webhooks are wanted"
+        cure = "set TOUCHSTONE_WEBHOOK_KEYS on the service if you want webhooks"
         yield Finding("webhook key", "unknown", str(error), cure)
         return
     off = [hook for hook in ts.webhooks.list() if not hook.enabled]

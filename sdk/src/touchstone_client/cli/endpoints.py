@@ -52,10 +52,10 @@ def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
     )
     if options.format is None:
         output.line(f"{endpoint.id} {endpoint.secret}")
-        output.say("the secret is shown this once")
+        output.say("save the secret: it is not shown again")
     else:
         output.line(endpoint.id)
-        output.say(f"`touchstone webhooks test {endpoint.id}` tries it")
+        output.say(f"`touchstone webhooks test {endpoint.id}` sends a test event")
     output.document(endpoint)
     return DONE
 
@@ -69,7 +69,10 @@ def push_of(options: Namespace) -> dict[str, Any]:
     }
     if options.format is None:
         if fields:
-            raise WrongUse(f"--{next(iter(fields))} is for pushes only: add --format")
+            raise WrongUse(
+                f"--{next(iter(fields))} only applies to endpoints that receive scores; add "
+                "--format"
+            )
         return {}
     if "metric" in fields:
         fields["metrics"] = fields.pop("metric")
@@ -114,7 +117,7 @@ def _deleted(ts: Touchstone, options: Namespace, output: Output) -> Any:
 
 def _replayed(ts: Touchstone, options: Namespace, output: Output) -> Any:
     count = ts.webhooks.replay(options.id, options.delivery)
-    output.line(f"{count} deliveries go out again")
+    output.line(f"{count} deliveries will be sent again")
     return {"replayed": count}
 
 

@@ -14,8 +14,8 @@ from touchstone_client.data.readers import Reading
 
 GROUP = "touchstone.commands"  # entry points: a name and a function of arguments
 ELSEWHERE = (
-    "`touchstone {name}` works on the service's own machine and needs its code: "
-    "pip install -e path/to/touchstone, in a clone"
+    "`touchstone {name}` runs on the service's own machine and needs the service's code: "
+    "clone the repository and run pip install -e path/to/touchstone"
 )
 
 
@@ -38,7 +38,9 @@ def completion(options: Namespace, output: Output) -> int:
     try:
         import shtab
     except ImportError:
-        raise WrongUse("completion needs shtab: pip install 'path/to/sdk[cli]'") from None
+        raise WrongUse(
+            "completion needs the package shtab; run pip install 'path/to/sdk[cli]'"
+        ) from None
     from touchstone_client.cli.parser import parser
 
     script = shtab.complete(parser(), options.shell)

@@ -28,7 +28,7 @@ WITHOUT_SERVICE = ("convert", "completion")
 LIST = ("list", "--json")
 USAGE = 2  # of argparse
 VERSION_SECONDS = 2.0
-OTHER_ADDRESS = "Set TOUCHSTONE_URL to the address of the service, if it has another one."
+OTHER_ADDRESS = "If the service has another address, set TOUCHSTONE_URL to it."
 MOST_LANGUAGES = 3  # of a model, in a row of the list
 
 
@@ -48,7 +48,10 @@ def main(arguments: list[str] | None = None) -> int:
     except WrongUse as error:
         return _fail(str(error), WRONG)
     except ValidationError as error:
-        detail = f"{error.error_count()} fields of {error.title} are not as this version knows them"
+        detail = (
+            f"{error.error_count()} fields of {error.title} are not in the form that this client "
+            "version expects; install the client of the service's version"
+        )
         return _fail(f"the service's answer cannot be read: {detail}", REFUSED)
     except (ValueError, OSError) as error:
         return _fail(_words(error), WRONG)
@@ -77,7 +80,7 @@ def _ran(words: list[str]) -> int:
     if options.version:
         return _version(options.url)
     if options.command is None:
-        reader.error("name a command; --help lists them")
+        reader.error("no command is given; `touchstone --help` lists the commands")
     output = Output(options.json)
     if options.command in WITHOUT_SERVICE:
         return int(options.run(options, output))

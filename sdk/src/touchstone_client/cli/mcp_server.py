@@ -15,7 +15,7 @@ from touchstone_client.cli.output import DONE, Output, WrongUse
 from touchstone_client.errors import TouchstoneError
 
 MOST_TEXT = 2_000  # characters of an answer
-NEEDED = "the MCP server needs mcp: pip install 'path/to/sdk[mcp]'"
+NEEDED = "the MCP server needs the package mcp; run pip install 'path/to/sdk[mcp]'"
 PURPOSE = "Scores explanations of moderation decisions, with evidence and a chance baseline."
 
 

@@ -45,14 +45,15 @@ def since(text: str | None) -> int:
         return max(0, int(datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()))
     except ValueError:
         raise WrongUse(
-            f"--since {text!r} is not a time: 30m, 1h30m, 2d, 2026-11-26, 2026-11-26T08:00"
+            f"--since {text!r} is not a time; write it as in 30m, 1h30m, 2d, 2026-11-26 or "
+            "2026-11-26T08:00"
         ) from None
 
 
 def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
     """List jobs, batches or other objects, newest first."""
     if options.kind == "files" and (options.metric or options.status):
-        raise WrongUse("files have no metric and no status: leave out --metric and --status")
+        raise WrongUse("files have no metric and no status; leave out --metric and --status")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
     head, rows, documents = of[options.kind](ts, options)
     output.table(head, rows)
@@ -64,7 +65,7 @@ def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Export judgements to a file, or import them from a file."""
     if options.action == "import":
         imported = ts.judgements.take_in(options.file, options.source)
-        output.line(f"{imported.imported} taken in, {imported.unchanged} were there already")
+        output.line(f"{imported.imported} imported, {imported.unchanged} already existed")
         output.document(imported)
         return DONE
     filters = {"batch": options.batch, "queue": options.queue}
@@ -79,7 +80,7 @@ def form_of(target: str) -> str:
     """Return the file format for the ending of a name. Raises WrongUse for an unknown ending."""
     name = target.removesuffix(".gz")
     if Path(name).suffix.lower() not in ("", ".jsonl", ".ndjson", ".csv"):
-        raise WrongUse(f"{target!r} ends in no .jsonl or .csv: say --format")
+        raise WrongUse(f"{target!r} does not end in .jsonl or .csv; add --format")
     return target_form(name)
 
 

@@ -144,7 +144,10 @@ def shortened(text: str, most: int) -> str:
 def has_ended(batch: Any, output: Output) -> bool:
     """Return True if the batch has ended. Otherwise print its state and return False."""
     if not batch.is_final:
-        output.say(f"{batch.id} has not ended, it is {batch.status}: `touchstone watch {batch.id}`")
+        output.say(
+            f"{batch.id} has not ended: its status is {batch.status}. Wait for it with "
+            f"`touchstone watch {batch.id}`"
+        )
     return bool(batch.is_final)
 
 

@@ -15,7 +15,8 @@ SPLITS = "metadata.KEY, model, language or verdict"
 EPILOG = """\
 environment:
   TOUCHSTONE_URL           Address of the service (default http://127.0.0.1:8000).
-  TOUCHSTONE_API_KEY       Key, if the service requires one. TOUCHSTONE_API_KEY_FILE names a file.
+  TOUCHSTONE_API_KEY       Key, if the service requires one.
+  TOUCHSTONE_API_KEY_FILE  File that contains the key.
 
 exit codes: 0 done, 1 the service failed or refused, 2 worse than the baseline (compare --fail-if),
 3 some lines failed, 64 wrong command line or setting, 130 Ctrl-C. Data goes to stdout, messages to
@@ -33,9 +34,9 @@ FILE_HELP = (
     "s3://, gs://, az:// and hf:// work, too."
 )
 OF_THE_SERVICE = {  # command → help; the service's own code parses its options
-    "models": "List models, and add, pull, convert, check or reload your own.",
+    "models": "List models; add, download, convert, check or reload your own.",
     "keys": "Create, list and revoke API keys, on the service's own machine.",
-    "bench": "Print the tables of a paper: models side by side over data sets.",
+    "bench": "Print the tables of a paper: models side by side on several data sets.",
 }
 Parsers: TypeAlias = "argparse._SubParsersAction[Parser]"  # noqa: SLF001 - argparse names it nowhere else
 
@@ -98,9 +99,15 @@ def _scoring(commands: Parsers) -> None:
     add("--model", help="Configured model; `touchstone models` lists them.")
     _fields(
         add,
-        "Any other field, such as seed=7 or options.k=0.1. Lists are JSON. Repeatable.",
+        "Set any other field of the request, such as seed=7 or options.k=0.1. Write lists as "
+        "JSON. Repeatable.",
     )
-    add("--timeout", type=float, metavar="SECONDS", help="Stop waiting (default: never).")
+    add(
+        "--timeout",
+        type=float,
+        metavar="SECONDS",
+        help="Stop waiting after this time (default: never).",
+    )
 
     says = "Score every line of a file as a batch."
     add = command(commands, "submit", says, runs("scoring", "submit")).add_argument
@@ -108,12 +115,12 @@ def _scoring(commands: Parsers) -> None:
     _mapping(add)
     add(
         "--metadata", type=pair, action="append", default=[], metavar="KEY=VALUE",
-        help="Metadata of the batch. Repeatable.",
+        help="Metadata to store with the batch. Repeatable.",
     )  # fmt: skip
-    add("--yes", action="store_true", help="Accept guessed columns without a question.")
+    add("--yes", action="store_true", help="Accept guessed columns without asking.")
     add(
         "--skip-invalid", action="store_true",
-        help="Leave out invalid lines, print them, and score the others.",
+        help="Skip and print invalid lines, and score the others.",
     )  # fmt: skip
     add("--wait", action="store_true", help="Wait until the batch has ended.")
     add(
@@ -126,7 +133,11 @@ def _scoring(commands: Parsers) -> None:
     says = "Follow jobs or batches until they end."
     add = command(commands, "watch", says, runs("scoring", "watch")).add_argument
     add("ids", nargs="+", metavar="ID", help="Ids of jobs or batches.")
-    add("--until", choices=("running",), help="Stop when it runs, instead of at its end.")
+    add(
+        "--until",
+        choices=("running",),
+        help="Stop following when the job or batch starts to run, instead of at its end.",
+    )
 
 
 def _fields(add: Callable[..., Any], says: str) -> None:
@@ -135,41 +146,47 @@ def _fields(add: Callable[..., Any], says: str) -> None:
 
 def _mapping(add: Callable[..., Any]) -> None:
     """Add the options that map the columns of a table to request fields."""
-    add("--metric", help="Metric of lines that name none, such as hatexscore.")
+    add("--metric", help="Metric of lines that do not name one, such as hatexscore.")
     add(
         "--map", action="append", default=[], metavar="FIELD=COLUMN",
-        help="Column of a field, such as text=body. Repeatable. Without it columns are guessed by "
-        "their names; with it other columns are not sent.",
+        help="Column of a field, such as text=body. Repeatable. Without this option columns are "
+            "guessed from their names. With it only the columns named here are sent.",
     )  # fmt: skip
     add(
         "--value", action="append", default=[], metavar="FIELD:VALUE=CELL",
-        help="Cell that stands for a value, such as decision:hateful=1. Repeatable.",
+        help="Meaning of a cell, as FIELD:VALUE=CELL: decision:hateful=1 reads a cell 1 as "
+            "hateful. Repeatable.",
     )  # fmt: skip
     _fields(add, "Field with the same value in every line, such as seed=7. Repeatable.")
     add(
         "--keep", action="append", default=[], metavar="COLUMN,…",
-        help="Columns that each line keeps as its metadata. Repeatable.",
+        help="Column to store as metadata of each line. Repeatable.",
     )  # fmt: skip
-    add("--delimiter", help="Delimiter of CSV (default: a comma; of .tsv a tab).")
-    add("--split", help="Split of a folder with several.")
+    add("--delimiter", help="Delimiter of a CSV file (default: a comma; for .tsv files a tab).")
+    add("--split", help="Split to read from a folder that contains several.")
 
 
 def _objects(commands: Parsers) -> None:
     says = "List jobs, batches or files, newest first."
     add = command(commands, "list", says, runs("objects", "listing")).add_argument
-    add("kind", choices=("jobs", "batches", "files"), help="What to list.")
+    add("kind", choices=("jobs", "batches", "files"), help="Kind of object to list.")
     add("--status", help="List only those with this status.")
-    add("--metric", help="List only those of this metric.")
+    add("--metric", help="List only those with this metric.")
     add(
         "--since", metavar="TIME",
-        help="List only newer ones: 30m, 1h30m or 2d ago, or a date such as 2026-11-26.",
+        help="List only what was created since this time: a duration such as 30m, 1h30m or 2d, or "
+            "a date such as 2026-11-26.",
     )  # fmt: skip
     add("--limit", type=at_least_one, default=20, help="Maximum number to list (default 20).")
 
     says = "Show a job or a batch, or the content of a file."
     add = command(commands, "get", says, runs("objects", "get")).add_argument
     add("id", metavar="ID", help="Id that begins with job_, batch_ or file_.")
-    add("--output", metavar="FILE", help="Write the file's content or the batch's answers here.")
+    add(
+        "--output",
+        metavar="FILE",
+        help="Write the file's content or the batch's answers to this file.",
+    )
 
     add = command(
         commands, "cancel", "Cancel jobs or batches.", runs("objects", "cancel")
@@ -191,10 +208,17 @@ def _objects(commands: Parsers) -> None:
         help="Format of the file (default: by its ending, .csv or JSON Lines).",
     )  # fmt: skip
     add("--output", metavar="FILE", required=True, help="File to write.")
-    says = "Import judgements that were made elsewhere: all of a file, or none."
+    says = (
+        "Import judgements that were made in another system. If one line is invalid, none is "
+        "imported."
+    )
     add = command(actions, "import", says, run).add_argument
-    add("file", metavar="FILE", help="JSON Lines with job_id, reviewer and verdict, as exported.")
-    add("--source", required=True, help="Where the judgements come from.")
+    add(
+        "file",
+        metavar="FILE",
+        help="JSON Lines file with job_id, reviewer and verdict, in the format of the export.",
+    )
+    add("--source", required=True, help="Name of the system that the judgements come from.")
 
 
 def group(commands: Parsers, name: str, says: str) -> Parsers:
@@ -204,55 +228,71 @@ def group(commands: Parsers, name: str, says: str) -> Parsers:
 
 
 def _reports(commands: Parsers) -> None:
-    says = "Sum up the results of a batch that has ended."
+    says = "Summarise the results of a batch that has ended."
     report = command(commands, "report", says, runs("reports", "report"))
     add, instead = report.add_argument, report.add_mutually_exclusive_group().add_argument
     add("batch", metavar="BATCH", help="Id of the batch.")
-    add("--by", metavar="WHAT", help=f"Mean scores by {SPLITS}.")
+    add("--by", metavar="WHAT", help=f"Split the mean scores by {SPLITS}.")
     add(
         "--against", metavar="BATCH",
-        help="Baseline on the same texts: print the report as JSON with its `comparison`.",
+        help="Compare with this baseline batch on the same texts, and print the report as JSON "
+            "with its `comparison`.",
     )  # fmt: skip
-    instead("--plot", help="Write this plot of the report.")
+    instead("--plot", help="Plot to write.")
     instead(
         "--html", metavar="FILE", help="Write tables and plots as one HTML file, without texts."
     )
-    instead("--csv", metavar="FILE", help="Write one row per line.")
-    instead("--parquet", metavar="FILE", help="Write one row per line, with the whole result.")
+    instead("--csv", metavar="FILE", help="Write a CSV with one row per line of the batch.")
+    instead(
+        "--parquet",
+        metavar="FILE",
+        help="Write a Parquet file with the whole result of every line.",
+    )
     add("--format", choices=("svg", "png"), default="svg", help="Format of the plot.")
-    add("--output", metavar="FILE", help="Write the report as JSON, or the plot, here.")
+    add("--output", metavar="FILE", help="Write the report as JSON, or the plot, to this file.")
 
-    says = "Compare two batches on the same texts: the new one minus the baseline."
+    says = (
+        "Compare two batches on the same texts. Differences are the new batch minus the baseline."
+    )
     add = command(commands, "compare", says, runs("reports", "compare")).add_argument
-    part = "or a part of it: ID:metadata.KEY=VALUE or ID:model=NAME"
-    add("a", metavar="NEW", help=f"Id of the new batch, {part}. It is A in the output.")
-    add("b", metavar="BASELINE", help="The same of the baseline. It is B in the output.")
+    part = "or part of a batch: ID:metadata.KEY=VALUE or ID:model=NAME"
+    add("a", metavar="NEW", help=f"Id of the new batch, {part}. The output calls it A.")
+    add(
+        "b",
+        metavar="BASELINE",
+        help="Id of the baseline batch, or part of it. The output calls it B.",
+    )
     add("--by", metavar="WHAT", help=f"Differences by {SPLITS}.")
     add(
         "--fail-if", metavar="RULE",
-        help="End with 2 if this holds of the score's difference, new minus baseline, with its "
-        "interval: 'high < 0' if a loss is shown, 'low < -0.05' unless a loss of more than 0.05 "
-        "is ruled out. The words are difference, low, high and p. Identical scores always pass.",
+        help="Exit with code 2 if this condition is true. It may use the difference of the mean "
+            "scores (new minus baseline), the ends low and high of its interval, and p. 'high < "
+            "0' fails if the new batch is shown to be worse. 'low < -0.05' fails unless a loss "
+            "of more than 0.05 is ruled out. Identical scores always pass.",
     )  # fmt: skip
 
-    says = "Tell how many texts and draws a study needs, from how the results of a batch vary."
+    says = (
+        "Estimate how many texts and draws a study needs, from how much the results of a batch "
+        "vary."
+    )
     add = command(commands, "plan", says, runs("reports", "plan")).add_argument
     add("batch", metavar="BATCH", help="Id of the batch.")
-    add("--against", metavar="BATCH", help="Plan for the difference from this batch, too.")
+    add("--against", metavar="BATCH", help="Also plan for the difference from this batch.")
     add(
         "--effect", type=float,
-        help="Smallest difference of mean scores to find, or largest loss to rule out.",
+        help="Smallest difference of mean scores that the study should detect, or largest loss "
+            "that it should rule out.",
     )  # fmt: skip
     add(
         "--beat-rate", type=float, metavar="SHARE",
-        help="Share of random explanations that a good one beats, such as 0.98.",
+        help="Share of random explanations that a good explanation beats, such as 0.98.",
     )  # fmt: skip
-    add("--power", type=float, help="Probability of finding the effect (default 0.8).")
-    add("--alpha", type=float, help="Level of the tests (default 0.05).")
+    add("--power", type=float, help="Power: the probability of detecting the effect (default 0.8).")
+    add("--alpha", type=float, help="Significance level of the tests (default 0.05).")
 
 
 def _webhooks(commands: Parsers) -> None:
-    actions = group(commands, "webhooks", "Manage the endpoints that receive events.")
+    actions = group(commands, "webhooks", "Manage the webhook endpoints that receive events.")
     run = runs("endpoints", "webhooks")
     command(actions, "list", "List the endpoints.", run)
     says = "Create an endpoint, and print its secret, which is not shown again."
@@ -262,48 +302,58 @@ def _webhooks(commands: Parsers) -> None:
     add("--description", default="", help="What the endpoint is for.")
     add(
         "--format", choices=("otlp-logs", "langfuse-scores", "phoenix-annotations"),
-        help="Push scores to such a tool, with its base as URL, instead of signed events.",
+        help="Send scores in the format of this tool instead of signed events. Set the URL to the "
+            "tool's base address.",
     )  # fmt: skip
     add(
         "--authorization", metavar="VALUE",
         help="Authorization header that the tool needs, such as 'Bearer …', or @FILE.",
     )  # fmt: skip
-    add("--sample", type=float, metavar="SHARE", help="Share of the jobs to push, such as 0.1.")
-    add("--metric", action="append", help="Push only scores of this metric. Repeatable.")
-    add("--parts", action="store_true", help="Push each part as a separate score, too.")
+    add(
+        "--sample",
+        type=float,
+        metavar="SHARE",
+        help="Share of the jobs whose scores are sent, such as 0.1.",
+    )
+    add("--metric", action="append", help="Send only scores of this metric. Repeatable.")
+    add("--parts", action="store_true", help="Also send each part of a score as a separate score.")
     for name, says in (
         ("test", "Send a test event."),
         ("rotate", "Create a new secret. The previous one is valid for another day."),
         ("failed", "List the deliveries that failed."),
-        ("enable", "Send events again. `replay` sends the missed ones."),
-        ("disable", "Send no events for now."),
+        ("enable", "Enable the endpoint again. `replay` sends the events that it missed."),
+        ("disable", "Disable the endpoint until it is enabled again."),
         ("delete", "Delete the endpoint and its pending deliveries."),
     ):
         command(actions, name, says, run).add_argument(
             "id", metavar="ENDPOINT", help="Id of the endpoint."
         )
     add = command(
-        actions, "replay", "Send one delivery, or all failed ones, again.", run
+        actions, "replay", "Send one failed delivery, or all of them, again.", run
     ).add_argument
     add("id", metavar="ENDPOINT", help="Id of the endpoint.")
     add("delivery", nargs="?", metavar="DELIVERY", help="Id of the delivery.")
 
 
 def _files(commands: Parsers) -> None:
-    says = "Look for faults, and print a cure for each."
+    says = "Check the connection and the service, and print a remedy for each problem."
     command(commands, "doctor", says, runs("doctor", "doctor"))
 
-    says = "Convert requests or answers into another form of file."
+    says = "Convert a file of requests or answers into another format."
     add = command(commands, "convert", says, runs("local", "convert")).add_argument
     add("source", metavar="IN", help=FILE_HELP)
-    add("target", metavar="OUT", help="File that ends in .jsonl, .csv, .tsv, .parquet or .arrow.")
+    add(
+        "target",
+        metavar="OUT",
+        help="File to write; its ending sets the format: .jsonl, .csv, .tsv, .parquet or .arrow.",
+    )
     _mapping(add)
 
-    says = "Print a script that completes commands, for a shell to source."
+    says = "Print a script that adds completion of commands to a shell."
     add = command(commands, "completion", says, runs("local", "completion")).add_argument
     add("shell", choices=("bash", "zsh", "tcsh"), help="Shell that sources the script.")
 
-    says = "Run an MCP server on stdin and stdout that scores and reads."
+    says = "Run an MCP server on stdin and stdout that scores explanations and reads results."
     command(commands, "mcp", says, runs("mcp_server", "serve"))
 
 
@@ -311,12 +361,12 @@ def pair(text: str) -> tuple[str, str]:
     """Split NAME=VALUE."""
     key, equals, value = text.partition("=")
     if not key or not equals:
-        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE")
+        raise argparse.ArgumentTypeError(f"{text!r} does not have the form NAME=VALUE")
     return key, value
 
 
 def at_least_one(text: str) -> int:
     """Parse a whole number that is at least 1."""
     if not text.isdecimal() or not int(text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
     return int(text)

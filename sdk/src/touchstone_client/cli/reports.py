@@ -27,12 +27,12 @@ RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 PLAN_OPTIONS = ("effect", "beat_rate", "power", "alpha")
 NEEDED = {
-    "texts": "texts, for a mean score",
-    "texts_upper": "texts, if scores spread as far as these few allow",
-    "compared_texts": "texts, for the difference of the two",
-    "compared_texts_upper": "texts, the same for the difference of the two",
-    "draws": "draws, for one explanation",
-    "one_sided_draws": "draws, for one explanation, one-sided",
+    "texts": "texts for a mean score",
+    "texts_upper": "texts for a mean score, at the largest likely spread of the scores",
+    "compared_texts": "texts for the difference of the two batches",
+    "compared_texts_upper": "texts for the difference, at the largest likely spread of the scores",
+    "draws": "draws for a two-sided test of one explanation",
+    "one_sided_draws": "draws for a one-sided test of one explanation",
 }
 ENDS = ("value", "low", "high", "of")
 CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a report calls it
@@ -103,7 +103,7 @@ def report(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 def _against(ts: Touchstone, options: Namespace, output: Output) -> int:
     if options.csv or options.html or options.plot or options.parquet:
-        raise WrongUse("--against brings the numbers alone: leave out --plot, --html, --csv")
+        raise WrongUse("--against only prints numbers; leave out --plot, --html and --csv")
     first = ts.batches.get(options.batch)
     ts.batches.get(options.against)
     report = ts.reports.make(first.metric, batch=first.id, against={"batch": options.against})
@@ -114,7 +114,7 @@ def _against(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 def _plot(batch: Any, options: Namespace, output: Output) -> None:
     if options.output is None and options.format == "png":
-        raise WrongUse("a png goes into a file: give --output FILE.png")
+        raise WrongUse("a PNG cannot be printed; add --output FILE.png")
     content = batch.plot(options.plot, format=options.format)
     with target_of(options, output) as write:
         write(content)
@@ -186,9 +186,9 @@ def _show_split(split: Any, output: Output) -> None:
     ]
     output.table((split.by, "mean score", "low", "high", "n", "undefined"), rows)
     if split.without:
-        output.line(f"{split.without} lines say nothing of {split.by}")
+        output.line(f"{split.without} lines have no value for {split.by}")
     if split.p_value is not None:
-        output.line(f"that all means are equal: p = {p_shown(split.p_value)}")
+        output.line(f"test that all means are equal: p = {p_shown(split.p_value)}")
     for warning in split.warnings:
         output.say(f"warning: {warning}")
 
@@ -216,7 +216,8 @@ def what_it_can_tell(mean: Any) -> str:
     if (count := getattr(mean, "effective", None)) is not None and mean.of:
         independent = f"{count:.1f}".removesuffix(".0")
         sentences.append(
-            f"The score rests on {mean.of} lines, worth {independent} independent texts."
+            f"The score is based on {mean.of} lines, which count as {independent} independent "
+            "texts."
         )
     if (least := getattr(mean, "detectable", None)) is not None:
         size = f"{least:.3f}" if least >= 0.001 else f"{least:.1e}"
@@ -283,7 +284,9 @@ def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Print the differences between two batches on the same texts, new batch minus baseline."""
     rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
     if options.fail_if is not None and rule is None:
-        raise WrongUse(f"--fail-if {options.fail_if!r} is not a rule, as in 'high < 0'")
+        raise WrongUse(
+            f"--fail-if {options.fail_if!r} is not a condition; write it as in 'high < 0'"
+        )
     try:
         sides = [part_of(side) for side in (options.a, options.b)]
     except ValueError as error:
@@ -300,9 +303,10 @@ def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
     document = comparison.model_dump(mode="json", by_alias=True)
     output.document({**titles, **document, "changes": pairs[:BIGGEST]})
     if not output.is_json:
-        output.line(f"A, the new one, is {options.a}; B, the baseline, is {options.b}")
+        output.line(f"A, the new batch, is {options.a}; B, the baseline, is {options.b}")
         output.line(
-            f"the same as a page: /compare?{urlencode({'left': options.b, 'right': options.a})}"
+            "this comparison as a web page: "
+            f"/compare?{urlencode({'left': options.b, 'right': options.a})}"
         )
         output.line(in_words(comparison, is_higher_better=_is_higher_better(first)))
         _show_comparison(comparison, pairs, output)
@@ -328,14 +332,14 @@ def _without_lines(comparison: Any, options: Namespace) -> str:
         return ""
     counts = ((options.a, comparison.unpaired_a), (options.b, comparison.unpaired_b))
     none = [name for name, lines in counts if not lines]
-    return f"nothing to compare: no result of {' and none of '.join(none)}" if none else ""
+    return f"nothing to compare: there is no result of {' and none of '.join(none)}" if none else ""
 
 
 def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Print how many texts and repetitions are needed to detect an effect. The estimate uses the
     variation in a batch."""
     if options.effect is None and options.beat_rate is None:
-        raise WrongUse("give the effect to detect: --effect, --beat-rate or both")
+        raise WrongUse("no effect to detect is given; add --effect, --beat-rate or both")
     batch = ts.batches.get(options.batch)
     target = {
         name: getattr(options, name) for name in PLAN_OPTIONS if getattr(options, name) is not None
@@ -387,19 +391,19 @@ def in_words(comparison: Any, *, is_higher_better: bool) -> str:
     excludes 0."""
     gap = comparison.differences[0].difference
     if gap.value is None:
-        return "no text has a score in both"
+        return "no text has a score in both batches"
     if gap.low is None or gap.high is None or gap.low <= 0 <= gap.high:
-        return "it cannot be told which explains better"
+        return "the data do not show which of the two explains better"
     better, other = ("A", "B") if (gap.value > 0) == is_higher_better else ("B", "A")
     return f"{better} explains better than {other} by {abs(gap.value):.3f}"
 
 
 def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Output) -> None:
     alone = f"{comparison.unpaired_a} only in A, {comparison.unpaired_b} only in B"
-    output.line(f"{comparison.pairs} lines in both, {alone}")
+    output.line(f"{comparison.pairs} lines are in both, {alone}")
     for difference in comparison.differences[:1]:
         if (texts := difference.difference.clusters) is not None:
-            output.line(f"scored in both: {difference.pairs} lines of {texts} texts")
+            output.line(f"with a score in both: {difference.pairs} lines of {texts} texts")
     rows = [
         (
             gap.component,
@@ -437,7 +441,7 @@ def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
     ends = {"p": score.p_value, "difference": score.difference.value}
     value = ends[name] if name in ends else getattr(score.difference, name)
     if value is None:
-        output.say(f"{name} is undefined: the rule cannot be decided")
+        output.say(f"{name} is undefined: the condition of --fail-if cannot be checked")
         return REFUSED
     if not COMPARE[sign](value, float(bound)):
         return DONE
@@ -445,7 +449,8 @@ def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
     margin, high = abs(float(bound)), score.difference.high
     if name == "low" and margin and high is not None and high >= 0:
         output.say(
-            f"no loss is shown, but {score.pairs} texts cannot rule out one of {margin:g}: "
-            f"`touchstone plan NEW --against BASELINE --effect {margin:g}` says how many can"
+            f"no loss is shown, but {score.pairs} texts cannot rule out a loss of {margin:g}; "
+            f"`touchstone plan NEW --against BASELINE --effect {margin:g}` shows how many "
+            "texts can"
         )
     return WORSE

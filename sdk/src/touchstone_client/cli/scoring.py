@@ -44,7 +44,9 @@ def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> It
         yield
     except KeyboardInterrupt:
         after = "" if target is None else f", then `touchstone get {id} --output {target}`"
-        output.say(f"the {kind} goes on: `touchstone watch {id}`{after}")
+        output.say(
+            f"the {kind} continues on the service; follow it with `touchstone watch {id}`{after}"
+        )
         raise SystemExit(INTERRUPTED) from None
 
 
@@ -81,7 +83,9 @@ def request_of(options: Namespace) -> dict[str, Any]:
     for name, value in options.field:
         put(fields, name, value_of(value, types_of(options.metric, name) or TEXT))
     if not fields:
-        raise WrongUse("no request: give --text and --explanation, a JSON file, or - for stdin")
+        raise WrongUse(
+            "no request is given; add --text and --explanation, a JSON file, or - for stdin"
+        )
     return fields
 
 
@@ -90,7 +94,7 @@ def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
     if is_many or is_table(options.request):
         file = "FILE" if options.request == "-" else options.request
         return (
-            f"{options.request} is not a single JSON object: `touchstone submit {file} "
+            f"{options.request} is not a single JSON object; `touchstone submit {file} "
             f"--metric {options.metric}` scores every line of a file"
         )
     return f"{options.request} is not JSON: {error}"
@@ -147,7 +151,7 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Score a file as a batch. Its id is printed first, then its progress."""
     for name in ("output", "errors"):
         if getattr(options, name) is not None and not options.wait:
-            raise WrongUse(f"--{name} is written at the end of the batch: give --wait with it")
+            raise WrongUse(f"--{name} is written when the batch has ended; add --wait")
     if options.output is not None:
         target_form(options.output)
     refused: dict[int, str] | None = {} if options.skip_invalid else None
@@ -162,7 +166,11 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
             else:
                 batch = upload.send_valid(content, name, refused)
     except KeyboardInterrupt:
-        advice = "see `touchstone list batches`" if upload.is_there else "no batch was made"
+        advice = (
+            ("check with `touchstone list batches` whether a batch was created")
+            if upload.is_there
+            else "no batch was created"
+        )
         output.say(f"interrupted while uploading: {advice}")
         return INTERRUPTED
     if batch.status == "failed":
@@ -209,7 +217,7 @@ class Submission:
             with blanked(content, refused) as rest:
                 batch = self.send(rest, name)
         if refused:
-            self._output.say(f"left out, {len(refused)} in all:")
+            self._output.say(f"invalid lines that are left out ({len(refused)} in all):")
             _say_lines(self._output, sorted(refused.items()))
         return batch
 
@@ -240,7 +248,7 @@ def _waited(batch: Batch, options: Namespace, output: Output) -> int:
     if batch.error_file_id and options.errors:
         _save_errors(batch, options.errors)
     elif batch.error_file_id:
-        output.say(f"`touchstone get {batch.error_file_id}` has the lines without a score")
+        output.say(f"`touchstone get {batch.error_file_id}` prints the lines without a score")
     return end_code(batch)
 
 
@@ -296,7 +304,7 @@ def metric_in(file: str, reading: Reading) -> str:
             return str(first["url"]).rpartition("/")[2]
         if not first:
             raise WrongUse(f"{file} holds no request")
-    raise WrongUse(f"{file} names no metric: say --metric METRIC, as in hatexscore")
+    raise WrongUse(f"{file} names no metric; add one, as in --metric hatexscore")
 
 
 def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output) -> Any:
@@ -312,12 +320,12 @@ def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output
         mapping = ColumnMapping.of(columns, metric, list(table.names))
         names = [name for name in table.names if name]
     if left_out := [name for name in names if name not in mapping.needed]:
-        output.say(f"not sent: {', '.join(left_out)} (--keep COLUMN sends it as metadata)")
+        output.say(f"not sent: {', '.join(left_out)} (--keep COLUMN sends a column as metadata)")
     if mapping.guessed:
         guesses = ", ".join(
-            f"{field} is the column {name}" for field, name in mapping.guessed.items()
+            f"{field} is read from the column {name}" for field, name in mapping.guessed.items()
         )
-        output.say(f"guessed: {guesses} (--map FIELD=COLUMN says otherwise)")
+        output.say(f"guessed: {guesses} (--map FIELD=COLUMN sets another column)")
         _require_agreement(options)
     return mapping.columns
 
@@ -326,11 +334,11 @@ def _require_agreement(options: Namespace) -> None:
     if options.yes:
         return
     if not sys.stdin.isatty():
-        raise WrongUse("columns were guessed: --yes takes them, --map says them")
-    sys.stderr.write("is that right? [y/N] ")
+        raise WrongUse("the columns were guessed; accept them with --yes, or set them with --map")
+    sys.stderr.write("are these columns right? [y/N] ")
     sys.stderr.flush()
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise WrongUse("nothing was sent: --map FIELD=COLUMN says which column is which")
+        raise WrongUse("nothing was sent; set the columns with --map FIELD=COLUMN")
 
 
 def watch(ts: Touchstone, options: Namespace, output: Output) -> int:

@@ -35,7 +35,9 @@ def target_form(location: Place) -> Form:
     ending."""
     ending = Path(fspath(location).partition("?")[0]).suffix
     if ending and ending.lower() not in FORMS:
-        raise ValueError(f"{location} cannot be written: a name ends with {', '.join(FORMS)}")
+        raise ValueError(
+            f"{location} cannot be written; its name must end with one of {', '.join(FORMS)}"
+        )
     return form_of(location)
 
 
@@ -106,7 +108,9 @@ def _filesystem(location: Place) -> Any:
     try:
         from fsspec.core import url_to_fs
     except ImportError:
-        raise ValueError(f"{scheme}:// needs fsspec: pip install 'path/to/sdk[data]'") from None
+        raise ValueError(
+            f"{scheme}:// needs the package fsspec; run pip install 'path/to/sdk[data]'"
+        ) from None
     try:
         return url_to_fs(fspath(location))[0]
     except ImportError as error:

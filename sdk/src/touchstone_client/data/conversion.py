@@ -94,7 +94,7 @@ def convert(
     target_format = form or target_form(target)
     if conversion.holds_answers():
         if target_format == "jsonl":
-            raise ValueError("answers are JSON Lines already")
+            raise ValueError("the answers are already JSON Lines")
         with created(target) as stream:
             return write_answers(conversion.raw_lines, stream, target_format)
     if conversion.holds_answer_table():
@@ -113,8 +113,8 @@ def _rewrite_answers(conversion: Conversion, target: Place, form: Form) -> int:
     """Copy a table as CSV or TSV without the full-result column. Return the number of rows."""
     if form not in ("csv", "tsv"):
         raise ValueError(
-            f"a table of answers becomes CSV or TSV; into {form} they go from the service: "
-            "`touchstone get BATCH --output FILE`"
+            f"a file of answers can only be converted into CSV or TSV. For {form}, get the "
+            "answers from the service: `touchstone get BATCH --output FILE`"
         )
     with table_of(conversion.source, conversion.how) as table, created(target) as stream:
         columns: dict[str, Kind] = {name: "text" for name in table.names or () if name != RESULT}
@@ -130,7 +130,10 @@ def _write_table(conversion: Conversion, stream: Any, form: Form) -> int:
     names: dict[str, None] = {}
     for number, record in conversion.records():
         if REST in record:
-            raise ValueError(f"line {number} has a field {REST}, which is a column of ours")
+            raise ValueError(
+                f"line {number} has a field {REST}, a name that is reserved for a column of the "
+                "output; rename the field"
+            )
         names |= dict.fromkeys(record)
     is_csv = form in ("csv", "tsv")
     columns: dict[str, Kind] = {name: "text" if is_csv else kind_of(name) for name in names}
@@ -193,7 +196,9 @@ def flat_line(line: Mapping[str, Any], number: int) -> Record:
     if is_batch_line and line["method"] == "POST" and not {ID, "url"} & set(body or ()):
         return {ID: line[ID], "url": line["url"], **(body or {})}
     if {ID, "url"} <= set(line):
-        raise ValueError(f"line {number} is not a line of a batch: custom_id, method, url, body")
+        raise ValueError(
+            f"line {number} is not a line of a batch, which has custom_id, method, url and body"
+        )
     return dict(line)
 
 

@@ -59,11 +59,10 @@ class ColumnMapping:
         ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
-            problem = (
-                "no metric is said" if metric is None else f"there is no metric {metric!r} here"
-            )
+            problem = "no metric is given" if metric is None else f"there is no metric {metric!r}"
             raise ValueError(
-                f"{problem}: say --metric (metric='hatexscore'), or --map FIELD=COLUMN (columns=…)"
+                f"{problem}; set it with --metric (metric='hatexscore'), or set the columns "
+                "with --map FIELD=COLUMN (columns=…)"
             )
         fields = request.model_fields if request else {}
         require_fields(columns or {}, metric)
@@ -80,8 +79,9 @@ class ColumnMapping:
         missing = [name for name in needed if name not in mapping and "explain" not in mapping]
         if missing:
             raise ValueError(
-                f"no column is named {', '.join(missing)}; there are {', '.join(names)}: say which "
-                f"it is, as in columns={{{missing[0]!r}: '…'}} or --map {missing[0]}=…"
+                f"there is no column for {', '.join(missing)}; the columns are "
+                f"{', '.join(names)}. Set the right one, as in columns={{{missing[0]!r}: "
+                f"'…'}} or --map {missing[0]}=…"
             )
         if columns is None and METADATA in names:
             mapping[METADATA] = METADATA
@@ -100,8 +100,9 @@ class ColumnMapping:
         """Raise ValueError if the table lacks a column of the mapping."""
         if missing := [name for name in self.needed if name not in names]:
             raise ValueError(
-                f"there is no column {', '.join(map(repr, missing))}; there are "
-                f"{', '.join(names)}: say which it is, as in --map FIELD={next(iter(names), '…')}"
+                f"there is no column {', '.join(map(repr, missing))}; the columns are "
+                f"{', '.join(names)}. Set the right one, as in --map "
+                f"FIELD={next(iter(names), '…')}"
             )
 
     @property
@@ -129,8 +130,8 @@ class ColumnMapping:
             if is_number and not types_of(self.metric, field) - {"string", "null"}:
                 column = source["column"] if isinstance(source, Mapping) else source
                 return (
-                    f"{field} is the number {value}, of the column {column}: say what it means, as "
-                    f"in --value {field}:hateful={value}"
+                    f"{field} is the number {value} from the column {column}; set its meaning, "
+                    f"as in --value {field}:hateful={value}"
                 )
         return ""
 
@@ -229,13 +230,15 @@ def from_words(
     for word in maps:
         field, equals, column = word.partition("=")
         if not (equals and field and column):
-            raise ValueError(f"--map {word!r} is not FIELD=COLUMN, as in text=body")
+            raise ValueError(f"--map {word!r} does not have the form FIELD=COLUMN, as in text=body")
         _say(mapping, field, column)
     for word in values:
         left, equals, cell = word.rpartition("=")
         field, colon, meaning = left.partition(":")
         if not (equals and colon and field and cell):
-            raise ValueError(f"--value {word!r} is not FIELD:VALUE=CELL, as in label:hateful=1")
+            raise ValueError(
+                f"--value {word!r} does not have the form FIELD:VALUE=CELL, as in label:hateful=1"
+            )
         column_of_field = mapping.get(field, field)
         mapping[field] = (
             column_of_field
@@ -252,5 +255,5 @@ def from_words(
 
 def _say(mapping: dict[str, Any], field: str, source: Any) -> None:
     if field in mapping:
-        raise ValueError(f"{field} is said twice: {mapping[field]} and {source}")
+        raise ValueError(f"{field} is given twice: {mapping[field]} and {source}")
     mapping[field] = source

@@ -36,7 +36,7 @@ BOM = b"\xef\xbb\xbf"
 SPLIT = re.compile(
     r"(?:^|.*/)([A-Za-z][\w]*?)(?:[-.]\d[\w.-]*)?\.\w+$"
 )  # train-00000-of-00001.parquet
-NEEDED = "Parquet and Arrow need pyarrow: pip install 'path/to/sdk[data]'"
+NEEDED = "Parquet and Arrow files need the package pyarrow; run pip install 'path/to/sdk[data]'"
 
 
 @dataclass(frozen=True)
@@ -146,19 +146,21 @@ def _require_delimiter(first: str, usual: str | None) -> None:
         (delimiter for delimiter in OTHERS if delimiter != usual and delimiter in first), None
     )
     if usual is not None and usual not in first and other is not None:
-        raise ValueError(f"its columns seem to stand between {other!r}: say --delimiter {other!r}")
+        raise ValueError(
+            f"the columns seem to be separated by {other!r}; add --delimiter {other!r}"
+        )
 
 
 def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
     """Return the table in CSV lines. `before` is the number of lines in the file before the first
     text."""
     if len(delimiter) != 1:
-        raise ValueError(f"a delimiter is one character, not {delimiter!r}")
+        raise ValueError(f"a delimiter must be one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
     lines = _csv_rows(csv.reader(texts, delimiter=delimiter, strict=True), before)
     names = next(lines, (1, []))[1]
     if not any(names):
-        raise ValueError("the first line has no names of columns")
+        raise ValueError("the first line does not contain the names of the columns")
     if twice := sorted({name for name in names if name and names.count(name) > 1}):
         raise ValueError(f"two columns are named {', '.join(twice)}")
     return Table(names, _with_names(lines, names))
@@ -169,9 +171,11 @@ def _texts(stream: Iterable[bytes]) -> Iterator[str]:
     text."""
     for number, raw in enumerate(stream, 1):
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
-            raise ValueError("the file is not UTF-8, but UTF-16: save it as UTF-8")
+            raise ValueError("the file is UTF-16; save it as UTF-8")
         if number == 1 and raw.startswith(WORKBOOKS):
-            raise ValueError("the file is a workbook, such as Excel's: save it as CSV UTF-8")
+            raise ValueError(
+                "the file is a spreadsheet workbook, such as Excel's; save it as “CSV UTF-8”"
+            )
         if b"\0" in raw:
             raise ValueError(f"line {number} contains the character U+0000, which is not allowed")
         try:
@@ -189,7 +193,7 @@ def _csv_rows(reader: Any, before: int) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise ValueError(f"line {begun} is not CSV: {error}") from None
+            raise ValueError(f"line {begun} is not valid CSV: {error}") from None
         if cells:
             yield begun, cells
 
@@ -200,7 +204,9 @@ def _with_names(
     is_ours = REST in names
     for line, cells in lines:
         if len(cells) != len(names):
-            raise ValueError(f"line {line} has {len(cells)} cells, the first line {len(names)}")
+            raise ValueError(
+                f"line {line} has {len(cells)} cells, but the first line has {len(names)}"
+            )
         row: dict[str, Any] = dict(zip(names, cells, strict=True))
         if is_ours:
             row = {n: c[1:] if c.startswith("'") and n != REST else c for n, c in row.items()}
@@ -272,12 +278,12 @@ def _folder(folder: Place, how: Reading) -> Table:
     files = [file for file in files_in(folder) if not file.startswith((".", "_"))]
     splits = _saved_splits(folder, files) or _named_splits(files)
     if not splits:
-        raise ValueError(f"{folder} holds no Parquet, Arrow, CSV or JSON Lines")
+        raise ValueError(f"{folder} contains no Parquet, Arrow, CSV or JSON Lines file")
     if how.split is None and len(splits) > 1:
-        raise ValueError(f"{folder} has the splits {', '.join(splits)}: say which one")
+        raise ValueError(f"{folder} has the splits {', '.join(splits)}; choose one with `split`")
     name = how.split or next(iter(splits))
     if name not in splits:
-        raise ValueError(f"{folder} has no split {name!r}, but {', '.join(splits)}")
+        raise ValueError(f"{folder} has no split {name!r}; its splits are {', '.join(splits)}")
     locations = [inside(folder, file) for file in splits[name]]
     return _joined(locations, how)
 
@@ -309,7 +315,10 @@ def _named_splits(files: Sequence[str]) -> dict[str, list[str]]:
 def _joined(locations: Sequence[str], how: Reading) -> Table:
     form = form_of(locations[0])
     if any(form_of(location) != form for location in locations):
-        raise ValueError(f"{locations[0]} and the files beside it are of different forms")
+        raise ValueError(
+            f"{locations[0]} and the other files in its folder have different formats; use one "
+            "format"
+        )
     names = _names(locations[0], how)
     return Table(names, _all_rows(locations, names, how))
 

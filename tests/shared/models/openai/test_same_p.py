@@ -172,7 +172,7 @@ def test_shots_are_turns_of_a_chat(double: LanguageModelDouble) -> None:
         [own] = served.judgements([Example(text="We lost", prompt=keys)])
         assert own.prompt_sha256 not in (None, served.use.prompt_sha256)
         kwargs = PromptKeys(template_kwargs={"enable_thinking": True})
-        with pytest.raises(BadInput, match="because a server runs the model") as caught:
+        with pytest.raises(BadInput, match="because the model runs on a server") as caught:
             served.judgements([Example(text="We lost", prompt=kwargs)])
     assert caught.value.pointer == "/prompt"
     [*_, asked] = [body for _, body, _ in double.asked[:before] if "messages" in body]
