@@ -49,7 +49,9 @@ def test_every_line_stands_in_the_table_with_decision_explanation_and_score(
     scene.work()
     statistics = scene.client.get(f"{path}/statistics").text
     assert '<p class="headline">' not in statistics  # there is no mean over several metrics
-    assert "Of 4 answers 2 decide and explain, 1 refuse and 1 cannot be read." in statistics
+    assert (
+        "Of 4 answers 2 give a decision and an explanation, 1 refuse and 1 cannot be read."
+    ) in statistics
     assert "Outcomes of the answers" in statistics
     assert "Split the scores" not in statistics  # a report that splits scores is refused
     page = scene.client.get(path)
