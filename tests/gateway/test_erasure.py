@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -11,7 +13,6 @@ from sqlalchemy import Engine, text
 
 from shared.contracts.errors import FileStoreAway
 from shared.ledger import erasure
-from shared.ledger.erasure import Erasure, FileLines
 from shared.ledger.file_store import FileStore
 from shared.ledger.files import new_id
 from shared.ledger.tables import metadata
@@ -75,8 +76,7 @@ def test_deletion_by_metadata_reaches_lines_files_and_equal_lines(scene: Scene) 
         answer = scene.client.get(f"/v1/files/{batch[name]}/content")
         assert len(answer.content) == size
         assert MARK not in answer.text
-    output = scene.client.get(f"/v1/files/{batch['output_file_id']}/content").text
-    assert [json.loads(row)["custom_id"] for row in output.split("\n") if row.strip()] == ["kept"]
+    assert [row["custom_id"] for row in _rows(scene, batch["output_file_id"])] == ["kept"]
     scene.finish(open_batch)
     scene.client.delete("/v1/jobs", params=query).raise_for_status()
     assert places_of(scene, MARK) == []
@@ -100,11 +100,48 @@ def test_lines_become_blank_in_any_store(place: str, tmp_path: Path, engine: Eng
     file_id = new_id()
     with store.open_write(file_id) as stream:
         stream.write(b'{"custom_id":"a"}\n{"custom_id":"b"}\n\n{"custom_id":"c"}')
-    wanted = {file_id: FileLines(54, {1}, {"c"})}
-    a_part_is_away = {file_id: FileLines(55, {1})}
-    with pytest.raises(FileStoreAway):  # and keeps the file as it is
-        erasure.blank_lines(store, Erasure([], {}, a_part_is_away))
+
+    def is_kept(number: int, raw: bytes) -> bool:
+        return number != 1 and json.loads(raw)["custom_id"] != "c"
+
+    with pytest.raises(FileStoreAway):  # a part is away; the file stays as it is
+        erasure.blank_lines(store, file_id, 55, is_kept)
     for _ in range(2):  # an interrupted deletion is repeated
-        erasure.blank_lines(store, Erasure([], {}, wanted))
+        erasure.blank_lines(store, file_id, 54, is_kept)
         left = b"".join(store.iter_chunks(file_id, size=54))
         assert left == b" " * 17 + b'\n{"custom_id":"b"}\n\n' + b" " * 17
+
+
+def test_deletions_at_the_same_time_do_not_undo_each_other(scene: Scene) -> None:
+    lines = [line(f"l{n}", f"zqmany{n} text", metadata={"user": f"u{n}"}) for n in range(8)]
+    batch = scene.finish(scene.make(lines))
+
+    def erase(number: int) -> int:
+        query = {"metadata[user]": f"u{number % 6}"}  # two are sent twice
+        return scene.client.delete("/v1/jobs", params=query).status_code
+
+    with ThreadPoolExecutor(8) as pool:
+        assert {*pool.map(erase, range(8))} == {200}
+    assert scene.batch(batch)["erased"] == 6
+    for number in range(8):
+        assert bool(places_of(scene, f"zqmany{number}")) == (number >= 6)
+
+
+def test_a_deletion_blanks_lines_again_that_were_erased_earlier(scene: Scene) -> None:
+    lines = [line(name, f"{MARK} {name}", metadata={"user": name}) for name in ("a", "b")]
+    batch = scene.finish(scene.make([*lines, line("c", "a text")]))
+    names = [batch[name] for name in ("input_file_id", "output_file_id")]
+    paths = [store_folder(scene.chosen) / f"{name}.jsonl" for name in names]
+    contents = [path.read_bytes() for path in paths]
+    for user in ("a", "b"):
+        scene.client.delete("/v1/jobs", params={"metadata[user]": user}).raise_for_status()
+        if user == "a":
+            for path, content in zip(paths, contents, strict=True):
+                path.write_bytes(content)  # as an older writer would leave it
+    assert places_of(scene, MARK) == []
+    assert [one["custom_id"] for one in _rows(scene, names[1])] == ["c"]
+
+
+def _rows(scene: Scene, file_id: str) -> list[dict[str, Any]]:
+    content = scene.client.get(f"/v1/files/{file_id}/content").text
+    return [json.loads(row) for row in content.split("\n") if row.strip()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -267,7 +268,12 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
 
 
 async def _erase(gateway: State, selected: Erasure) -> None:
-    """Blank the erased lines in stored files, then delete the database rows. After an interruption,
+    """Erase the lines batch by batch, then delete the jobs without a batch. After an interruption,
     the remaining rows show what is left to delete."""
-    await gateway.file_store.call(erasure.blank_lines, gateway.files, selected)
-    await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))
+    for batch_id, numbers in selected.lines.items():
+        work = partial(
+            erasure.erase_lines, gateway.engine, gateway.files, batch_id, numbers, selected.jobs
+        )
+        while not await gateway.file_store.call(work):
+            await asyncio.sleep(TOGETHER_SECONDS)
+    await gateway.in_ledger(lambda connection: erasure.delete_jobs(connection, selected.jobs))
