@@ -40,6 +40,7 @@ from shared.ledger.jobs import find, has_metadata
 from shared.ledger.tables import FINAL, OPEN, batch_lines, batches, jobs, result_facts
 
 INTEGERS = ARRAY(Integer)
+TABLE = "table"  # key of metadata: the uploaded table that a batch was made from
 
 
 class StillOpen(ScoringError):
@@ -125,7 +126,8 @@ def erase_lines(
     engine: Engine, store: FileStore, batch_id: str, numbers: Sequence[int], job_ids: Sequence[str]
 ) -> bool:
     """Blank these lines in the files of an ended batch, and delete their rows and the batch's jobs
-    among `job_ids`. Lines erased earlier are blanked again. Return False if another deletion writes
+    among `job_ids`. Lines erased earlier are blanked again. The table that the batch was made from
+    is deleted. Return False if another deletion writes
     the files. Raises FileStoreAway."""
     with transaction(engine) as connection:
         is_batch = batches.c.id == batch_id
@@ -163,6 +165,10 @@ def erase_lines(
         values = {"erased": batches.c.erased + count, "revision": batches.c.revision + 1}
         connection.execute(update(batches).where(is_batch).values(values))
         delete_jobs(connection, job_ids, jobs.c.batch_id == batch_id)
+        table = files.names_of(connection, [batch.metadata.get(TABLE, "")], batch.tenant)
+        tables = files.delete_unused(connection, [*table])
+    for file_id in tables:
+        store.remove(file_id)
     return True
 
 

@@ -19,6 +19,7 @@ from shared.ledger.tables import metadata
 from shared.process.settings import Settings
 from tests.batches import URL, Scene, line, store_folder
 from tests.gateway.conftest import Opens
+from tests.gateway.pages.test_new_batches import confirmed, uploaded
 from tests.gateway.test_scores import GOOD
 
 MARK = "zqmarked"
@@ -140,6 +141,24 @@ def test_a_deletion_blanks_lines_again_that_were_erased_earlier(scene: Scene) ->
                 path.write_bytes(content)  # as an older writer would leave it
     assert places_of(scene, MARK) == []
     assert [one["custom_id"] for one in _rows(scene, names[1])] == ["c"]
+
+
+def test_the_uploaded_table_of_an_erased_line_is_deleted(scene: Scene) -> None:
+    rows = f"post,reason,decision,user\n{MARK},hateful,hateful,u17\na text,hateful,hateful,u18\n"
+    address = uploaded(scene.client, rows.encode())
+    table = address.partition("?")[0].rpartition("/")[2]
+    shown = f"{address}&c.text=post&c.explanation=reason&c.decision=decision&m=user"
+    for language in ("en", "de"):  # two batches of one table
+        made = confirmed(scene.client, shown, **{"k.language": language})
+        assert made.status_code == 303, made.text
+        scene.finish({"id": made.headers["location"].rpartition("/")[2]})
+    deleted = scene.client.delete("/v1/jobs", params={"metadata[user]": "u17"}).json()
+    assert (deleted["jobs"], deleted["lines"]) == (2, 2)
+    assert places_of(scene, MARK) == []
+    assert scene.client.get(f"/v1/files/{table}/content").status_code == 404
+    gone = scene.client.get(address)
+    assert gone.status_code == 404
+    assert "this table is gone" in gone.text
 
 
 def _rows(scene: Scene, file_id: str) -> list[dict[str, Any]]:
