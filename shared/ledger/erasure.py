@@ -2,8 +2,8 @@
 
 An interrupted deletion can be repeated, because the rows of a batch are deleted in the transaction
 that blanks its files. This transaction locks the input file, so deletions at the same time do not
-overwrite each other's files. Rows that refer to a job are deleted with it. Equal lines of a batch
-share a job and are deleted together.
+overwrite each other's files. Rows that refer to a job, and reports on it or on its batch, are
+deleted with it. Equal lines of a batch share a job and are deleted together.
 """
 
 from __future__ import annotations
@@ -22,7 +22,10 @@ from sqlalchemy import (
     Integer,
     String,
     and_,
+    cast,
+    column,
     delete,
+    exists,
     func,
     literal,
     or_,
@@ -39,7 +42,7 @@ from shared.ledger.file_store import FileStore
 from shared.ledger.jobs import find, has_metadata
 from shared.ledger.tables import FINAL, OPEN, batch_lines, batches, jobs, result_facts
 
-INTEGERS = ARRAY(Integer)
+INTEGERS, STRINGS = ARRAY(Integer), ARRAY(String)
 TABLE = "table"  # key of metadata: the uploaded table that a batch was made from
 
 
@@ -164,7 +167,7 @@ def erase_lines(
         count = connection.execute(delete(batch_lines).where(is_erased)).rowcount
         values = {"erased": batches.c.erased + count, "revision": batches.c.revision + 1}
         connection.execute(update(batches).where(is_batch).values(values))
-        delete_jobs(connection, job_ids, jobs.c.batch_id == batch_id)
+        delete_jobs(connection, batch.tenant, job_ids, batch_id)
         table = files.names_of(connection, [batch.metadata.get(TABLE, "")], batch.tenant)
         tables = files.delete_unused(connection, [*table])
     for file_id in tables:
@@ -186,11 +189,21 @@ def blank_lines(
 
 
 def delete_jobs(
-    connection: Connection, ids: Sequence[str], *conditions: ColumnElement[bool]
+    connection: Connection, tenant: str, ids: Sequence[str], batch_id: str | None = None
 ) -> None:
-    """Delete the jobs with these ids that meet all conditions."""
-    connection.execute(delete(jobs).where(jobs.c.id == func.any(_array(ids)), *conditions))
+    """Delete those of the jobs that belong to the batch, or all of them, and the reports on the
+    deleted jobs or on the batch."""
+    is_selected = [jobs.c.id == func.any(_array(ids))]
+    is_selected += [] if batch_id is None else [jobs.c.batch_id == batch_id]
+    gone = connection.execute(delete(jobs).where(*is_selected).returning(jobs.c.id)).scalars()
+    named = _array([*gone, *([] if batch_id is None else [batch_id])])
+    request = cast(jobs.c.request, String)
+    ids_in = func.regexp_matches(request, "(?:job|batch)_[0-9a-f]{32}", "g")
+    match = ids_in.table_valued(column("ids", STRINGS)).render_derived()
+    is_report = jobs.c.tenant == tenant, jobs.c.metric.endswith("-report")
+    names = exists(select(1).select_from(match).where(match.c.ids[1] == func.any(named)))
+    connection.execute(delete(jobs).where(*is_report, names))
 
 
 def _array(ids: Iterable[str]) -> ColumnElement[Any]:
-    return literal(list(ids), ARRAY(String))
+    return literal(list(ids), STRINGS)

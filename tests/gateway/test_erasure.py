@@ -161,6 +161,26 @@ def test_the_uploaded_table_of_an_erased_line_is_deleted(scene: Scene) -> None:
     assert "this table is gone" in gone.text
 
 
+def test_the_reports_on_an_erased_line_are_deleted(scene: Scene) -> None:
+    lines = [line("mine", f"{MARK} one", **MINE), line("kept", "a text")]
+    batch = scene.finish(scene.make(lines))
+    mine, kept = (row["response"]["body"]["id"] for row in scene.file(batch["output_file_id"]))
+    of_batch = {"batch": batch["id"]}
+    post = scene.client.post
+    reports = [
+        post(f"/v1/batches/{batch['id']}/report"),
+        post("/v1/reports", json={"metric": "hatexscore"} | of_batch),
+        post("/v1/reports", json={"metric": "hatexscore", "jobs": [mine]}),
+        post("/v1/reports", json={"metric": "hatexscore", "jobs": [kept], "against": of_batch}),
+        post("/v1/reports", json={"metric": "hatexscore", "jobs": [kept]}),
+    ]
+    scene.client.delete(f"/v1/jobs/{mine}").raise_for_status()
+    found = [scene.client.get(one.headers["location"]).status_code for one in reports]
+    assert found == [404, 404, 404, 404, 200]
+    assert scene.client.get(f"/v1/batches/{batch['id']}/report").status_code == 409
+    assert post(f"/v1/batches/{batch['id']}/report").status_code == 202
+
+
 def _rows(scene: Scene, file_id: str) -> list[dict[str, Any]]:
     content = scene.client.get(f"/v1/files/{file_id}/content").text
     return [json.loads(row) for row in content.split("\n") if row.strip()]

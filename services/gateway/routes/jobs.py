@@ -239,7 +239,7 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
-    await _erase(gateway, selected)
+    await _erase(gateway, selected, caller.tenant)
     return JSONResponse({"id": job_id, "object": "job", "deleted": True})
 
 
@@ -261,13 +261,13 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
     )
-    await _erase(gateway, selected)
+    await _erase(gateway, selected, caller.tenant)
     lines = sum(len(numbers) for numbers in selected.lines.values())
     counts = {"jobs": len(selected.jobs), "lines": lines, "open": selected.open}
     return JSONResponse({"object": "job_deletion"} | counts)
 
 
-async def _erase(gateway: State, selected: Erasure) -> None:
+async def _erase(gateway: State, selected: Erasure, tenant: str) -> None:
     """Erase the lines batch by batch, then delete the jobs without a batch. After an interruption,
     the remaining rows show what is left to delete."""
     for batch_id, numbers in selected.lines.items():
@@ -276,4 +276,6 @@ async def _erase(gateway: State, selected: Erasure) -> None:
         )
         while not await gateway.file_store.call(work):
             await asyncio.sleep(TOGETHER_SECONDS)
-    await gateway.in_ledger(lambda connection: erasure.delete_jobs(connection, selected.jobs))
+    await gateway.in_ledger(
+        lambda connection: erasure.delete_jobs(connection, tenant, selected.jobs)
+    )
