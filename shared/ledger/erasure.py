@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -57,8 +57,8 @@ class StillOpen(ScoringError):
 
 @dataclass(frozen=True)
 class Erasure:
-    """Finished jobs to delete. `open` holds matching jobs that have not ended, or whose batch has
-    not ended."""
+    """Finished jobs to delete. `open` is the number of matching jobs that have not ended, and of
+    jobs and lines whose batch has not ended."""
 
     jobs: Sequence[str]
     lines: Mapping[str, Sequence[int]]  # batch → numbers
@@ -76,13 +76,17 @@ def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
 
 
 def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]) -> Erasure:
-    """Select the jobs and batch lines whose metadata has all of these keys and values."""
-    return _select(
+    """Select the jobs and batch lines whose metadata has all of these keys and values. Batches that
+    are still being validated may have matching lines, so `open` counts them too."""
+    erasure = _select(
         connection,
         tenant,
         has_metadata(jobs.c.request, metadata),
         has_metadata(batch_lines.c.caller, metadata),
     )
+    validating = batches.c.tenant == tenant, batches.c.status == "validating"
+    count = connection.execute(select(func.count()).select_from(batches).where(*validating))
+    return replace(erasure, open=erasure.open + count.scalar_one())
 
 
 def _select(
@@ -122,7 +126,12 @@ def _select(
     numbers: defaultdict[str, list[int]] = defaultdict(list)
     for batch_id, line_number in lines:
         numbers[batch_id].append(line_number)
-    return Erasure(ids, numbers, open=len(rows) - len(ids))
+    open_lines = connection.execute(
+        select(func.count())
+        .select_from(matching.join(batches, batches.c.id == matching.c.batch_id))
+        .where(batches.c.status.in_(OPEN), matching.c.job_id.is_(None))
+    ).scalar_one()
+    return Erasure(ids, numbers, open=len(rows) - len(ids) + open_lines)
 
 
 def erase_lines(

@@ -71,7 +71,7 @@ def test_deletion_by_metadata_reaches_lines_files_and_equal_lines(scene: Scene) 
               for name in ("input_file_id", "output_file_id", "error_file_id")}  # fmt: skip
     query = {"metadata[user]": "u17"}
     first = scene.client.delete("/v1/jobs", params=query).json()
-    assert first == {"object": "job_deletion", "jobs": 2, "lines": 3, "open": 0}
+    assert first == {"object": "job_deletion", "jobs": 2, "lines": 3, "open": 1}
     assert scene.batch(batch)["erased"] == 3
     for name, size in before.items():
         answer = scene.client.get(f"/v1/files/{batch[name]}/content")
@@ -179,6 +179,20 @@ def test_the_reports_on_an_erased_line_are_deleted(scene: Scene) -> None:
     assert found == [404, 404, 404, 404, 200]
     assert scene.client.get(f"/v1/batches/{batch['id']}/report").status_code == 409
     assert post(f"/v1/batches/{batch['id']}/report").status_code == 202
+
+
+def test_a_batch_that_is_being_validated_counts_as_open(scene: Scene, opens: Opens) -> None:
+    other, query = opens("other", "score"), {"metadata[user]": "u17"}
+    batch = scene.make([line("mine", f"{MARK} one", **MINE), line("kept", "a text")])
+    nothing = {"object": "job_deletion", "jobs": 0, "lines": 0}
+    assert scene.client.delete("/v1/jobs", params=query).json() == nothing | {"open": 1}
+    assert other.delete("/v1/jobs", params=query).json() == nothing | {"open": 0}
+    scene.read(batch)
+    assert scene.client.delete("/v1/jobs", params=query).json() == nothing | {"open": 1}
+    scene.finish(batch)
+    erased = scene.client.delete("/v1/jobs", params=query).json()
+    assert erased == nothing | {"jobs": 1, "lines": 1, "open": 0}
+    assert places_of(scene, MARK) == []
 
 
 def _rows(scene: Scene, file_id: str) -> list[dict[str, Any]]:

@@ -487,7 +487,7 @@ class DeletedJobs(Message):
     open: Annotated[
         int,
         Field(
-            description='matching jobs that were not deleted: they or their batch have not ended'
+            description='matching jobs and lines that were not deleted, because they or their batch have not ended, and batches that are still being validated; if not 0, repeat the deletion later'
         ),
     ]
 

@@ -234,8 +234,9 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     responses={200: {"model": Deleted}, **views.error_responses(404, 409)},
 )
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes the job with its result and judgements. Batch lines that share the job are deleted
-    too. The batch's files then contain blank lines for them."""
+    """Deletes the job with its result, its judgements and the reports on it. Batch lines that share
+    the job are deleted too. The batch's files then contain blank lines for them. A table that was
+    uploaded for the batch is deleted."""
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
@@ -253,7 +254,8 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
 )
 async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """Deletes the ended jobs with this metadata, and batch lines without a job. Open jobs, and jobs
-    of open batches, stay; `open` counts them."""
+    and lines of open batches, stay. `open` counts them, and every batch that is still being
+    validated. If it is not 0, repeat the deletion later."""
     check_filters(request)
     metadata = metadata_filter(request)
     if not metadata:
