@@ -195,6 +195,15 @@ def test_a_batch_that_is_being_validated_counts_as_open(scene: Scene, opens: Ope
     assert places_of(scene, MARK) == []
 
 
+def test_the_page_of_a_batch_says_how_many_lines_were_erased(scene: Scene) -> None:
+    lines = [line(f"l{number}", f"a text {number}", **MINE) for number in range(2)]
+    batch = scene.finish(scene.make([*lines, line("kept", "a text")]))
+    sentence = "2 of 3 lines were erased"
+    assert sentence not in scene.client.get(f"/batches/{batch['id']}").text
+    scene.client.delete("/v1/jobs", params={"metadata[user]": "u17"}).raise_for_status()
+    assert sentence in scene.client.get(f"/batches/{batch['id']}").text
+
+
 def _rows(scene: Scene, file_id: str) -> list[dict[str, Any]]:
     content = scene.client.get(f"/v1/files/{file_id}/content").text
     return [json.loads(row) for row in content.split("\n") if row.strip()]
