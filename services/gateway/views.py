@@ -167,8 +167,9 @@ class DeletedJobs(BaseModel):
     jobs: int = Field(description="jobs that were deleted")
     lines: int = Field(description="lines of batches that were deleted, with or without a job")
     open: int = Field(
-        description="matching jobs that were not deleted, because they or their batch have not "
-        "ended"
+        description="matching jobs and lines that were not deleted, because they or their batch "
+        "have not ended, and batches that are still being validated; if not 0, repeat the deletion "
+        "later"
     )
 
 

@@ -1,26 +1,31 @@
 """Deletes jobs on request, together with everything that holds their texts.
 
-An interrupted deletion can be repeated, because it has three steps: select the jobs, blank their
-lines in the files of their batches, delete the rows. Rows that refer to a job are deleted with it.
-Equal lines of a batch share a job and are deleted together.
+An interrupted deletion can be repeated, because the rows of a batch are deleted in the transaction
+that blanks its files. This transaction locks the input file, so deletions at the same time do not
+overwrite each other's files. Rows that refer to a job, and reports on it or on its batch, are
+deleted with it. Equal lines of a batch share a job and are deleted together.
 """
 
 from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
     Connection,
+    Engine,
     Integer,
     String,
     and_,
+    cast,
+    column,
     delete,
+    exists,
     func,
     literal,
     or_,
@@ -31,9 +36,14 @@ from sqlalchemy import (
 
 from shared.contracts.errors import ScoringError
 from shared.ledger import files
+from shared.ledger.batches import try_acquire
+from shared.ledger.engine import transaction
 from shared.ledger.file_store import FileStore
 from shared.ledger.jobs import find, has_metadata
 from shared.ledger.tables import FINAL, OPEN, batch_lines, batches, jobs, result_facts
+
+INTEGERS, STRINGS = ARRAY(Integer), ARRAY(String)
+TABLE = "table"  # key of metadata: the uploaded table that a batch was made from
 
 
 class StillOpen(ScoringError):
@@ -45,31 +55,13 @@ class StillOpen(ScoringError):
     cure = "Cancel the job or the batch, or wait for its end, then delete the job."
 
 
-@dataclass
-class FileLines:
-    """Lines of files to overwrite with spaces. Lines of an input file are given by number, lines of
-    an output file by `custom_id`."""
-
-    size: int = 0  # bytes of the file
-    numbers: set[int] = field(default_factory=set)
-    custom_ids: set[str] = field(default_factory=set)
-
-    def matches(self, number: int, line: bytes) -> bool:
-        if number in self.numbers:
-            return True
-        return bool(self.custom_ids and line.strip()) and (
-            json.loads(line)["custom_id"] in self.custom_ids
-        )
-
-
 @dataclass(frozen=True)
 class Erasure:
-    """Finished jobs to delete. `open` holds matching jobs that have not ended, or whose batch has
-    not ended."""
+    """Finished jobs to delete. `open` is the number of matching jobs that have not ended, and of
+    jobs and lines whose batch has not ended."""
 
     jobs: Sequence[str]
     lines: Mapping[str, Sequence[int]]  # batch → numbers
-    files: Mapping[str, FileLines]
     open: int = 0
 
 
@@ -84,13 +76,17 @@ def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
 
 
 def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]) -> Erasure:
-    """Select the jobs and batch lines whose metadata has all of these keys and values."""
-    return _select(
+    """Select the jobs and batch lines whose metadata has all of these keys and values. Batches that
+    are still being validated may have matching lines, so `open` counts them too."""
+    erasure = _select(
         connection,
         tenant,
         has_metadata(jobs.c.request, metadata),
         has_metadata(batch_lines.c.caller, metadata),
     )
+    validating = batches.c.tenant == tenant, batches.c.status == "validating"
+    count = connection.execute(select(func.count()).select_from(batches).where(*validating))
+    return replace(erasure, open=erasure.open + count.scalar_one())
 
 
 def _select(
@@ -114,14 +110,7 @@ def _select(
     number = tuple_(batch_lines.c.batch_id, batch_lines.c.number)
     jobless = select(matching.c.batch_id, matching.c.number).where(matching.c.job_id.is_(None))
     lines = connection.execute(
-        select(
-            batch_lines.c.batch_id,
-            batch_lines.c.number,
-            batch_lines.c.custom_id,
-            batches.c.input_file_id,
-            batches.c.output_file_id,
-            batches.c.error_file_id,
-        )
+        select(batch_lines.c.batch_id, batch_lines.c.number)
         .join(batches, batches.c.id == batch_lines.c.batch_id)
         .where(
             batches.c.status.not_in(OPEN),
@@ -135,46 +124,95 @@ def _select(
         )
     ).all()
     numbers: defaultdict[str, list[int]] = defaultdict(list)
-    in_files: defaultdict[str, FileLines] = defaultdict(FileLines)
-    for row in lines:
-        numbers[row.batch_id].append(row.number)
-        in_files[row.input_file_id].numbers.add(row.number)
-        for file_id in filter(None, (row.output_file_id, row.error_file_id)):
-            in_files[file_id].custom_ids.add(row.custom_id)
-    sizes = files.sizes_of(connection, list(in_files))
-    in_stored = {file_id: replace(in_files[file_id], size=size) for file_id, size in sizes.items()}
-    return Erasure(ids, numbers, in_stored, open=len(rows) - len(ids))
+    for batch_id, line_number in lines:
+        numbers[batch_id].append(line_number)
+    open_lines = connection.execute(
+        select(func.count())
+        .select_from(matching.join(batches, batches.c.id == matching.c.batch_id))
+        .where(batches.c.status.in_(OPEN), matching.c.job_id.is_(None))
+    ).scalar_one()
+    return Erasure(ids, numbers, open=len(rows) - len(ids) + open_lines)
 
 
-def blank_lines(store: FileStore, erasure: Erasure) -> None:
-    """Overwrite the lines in their files with spaces, so that file sizes and line numbers stay the
-    same. Raises FileStoreAway."""
-    for file_id, lines in erasure.files.items():
-        read = store.open_read(file_id, size=lines.size)
-        with read as source, store.open_write(file_id) as target:
-            for number, line in enumerate(source, 1):
-                ending = b"\n" if line.endswith(b"\n") else b""
-                is_erased = lines.matches(number, line)
-                blank = b" " * (len(line) - len(ending)) + ending
-                target.write(blank if is_erased else line)
+def erase_lines(
+    engine: Engine, store: FileStore, batch_id: str, numbers: Sequence[int], job_ids: Sequence[str]
+) -> bool:
+    """Blank these lines in the files of an ended batch, and delete their rows and the batch's jobs
+    among `job_ids`. Lines erased earlier are blanked again. The table that the batch was made from
+    is deleted. Return False if another deletion writes
+    the files. Raises FileStoreAway."""
+    with transaction(engine) as connection:
+        is_batch = batches.c.id == batch_id
+        batch = connection.execute(select(batches).where(is_batch)).one_or_none()
+        if batch is None:  # purged
+            return True
+        if not try_acquire(connection, batch.input_file_id):  # batches may share it
+            return False
+        of_batch = batch_lines.c.batch_id == batch_id
+        selected = func.any(literal(numbers, INTEGERS))
+        kept = connection.execute(
+            select(batch_lines.c.number, batch_lines.c.custom_id).where(
+                of_batch, ~(batch_lines.c.number == selected)
+            )
+        ).all()
+        kept_numbers, kept_ids = {row.number for row in kept}, {row.custom_id for row in kept}
+        named = [batch.input_file_id, batch.output_file_id, batch.error_file_id]
 
+        def is_kept_input(number: int, _: bytes) -> bool:
+            return number in kept_numbers or number > batch.read_lines
 
-def delete_rows(connection: Connection, erasure: Erasure) -> None:
-    """Delete the jobs and lines, and record the number of deleted lines in their batches."""
-    for batch_id, numbers in erasure.lines.items():
-        for column, number in (
-            (batch_lines.c.batch_id, batch_lines.c.number),
-            (result_facts.c.batch_id, result_facts.c.line),
-        ):
-            condition = column == batch_id, number == func.any(literal(numbers, ARRAY(Integer)))
-            connection.execute(delete(column.table).where(*condition))
+        def is_kept_output(_: int, raw: bytes) -> bool:
+            return json.loads(raw)["custom_id"] in kept_ids
+
+        for file_id, size in files.sizes_of(connection, [*filter(None, named)]).items():
+            is_input = file_id == batch.input_file_id
+            blank_lines(store, file_id, size, is_kept_input if is_input else is_kept_output)
         connection.execute(
-            update(batches)
-            .where(batches.c.id == batch_id)
-            .values(erased=batches.c.erased + len(numbers), revision=batches.c.revision + 1)
+            delete(result_facts).where(
+                result_facts.c.batch_id == batch_id, result_facts.c.line == selected
+            )
         )
-    connection.execute(delete(jobs).where(jobs.c.id == func.any(_array(erasure.jobs))))
+        is_erased = and_(of_batch, batch_lines.c.number == selected)
+        count = connection.execute(delete(batch_lines).where(is_erased)).rowcount
+        values = {"erased": batches.c.erased + count, "revision": batches.c.revision + 1}
+        connection.execute(update(batches).where(is_batch).values(values))
+        delete_jobs(connection, batch.tenant, job_ids, batch_id)
+        table = files.names_of(connection, [batch.metadata.get(TABLE, "")], batch.tenant)
+        tables = files.delete_unused(connection, [*table])
+    for file_id in tables:
+        store.remove(file_id)
+    return True
+
+
+def blank_lines(
+    store: FileStore, file_id: str, size: int, is_kept: Callable[[int, bytes], bool]
+) -> None:
+    """Overwrite the other lines of a file with spaces, so that its size and line numbers stay the
+    same. `size` is the number of bytes. Raises FileStoreAway."""
+    read = store.open_read(file_id, size=size)
+    with read as source, store.open_write(file_id) as target:
+        for number, line in enumerate(source, 1):
+            ending = b"\n" if line.endswith(b"\n") else b""
+            keeps = not line.strip() or is_kept(number, line)
+            target.write(line if keeps else b" " * (len(line) - len(ending)) + ending)
+
+
+def delete_jobs(
+    connection: Connection, tenant: str, ids: Sequence[str], batch_id: str | None = None
+) -> None:
+    """Delete those of the jobs that belong to the batch, or all of them, and the reports on the
+    deleted jobs or on the batch."""
+    is_selected = [jobs.c.id == func.any(_array(ids))]
+    is_selected += [] if batch_id is None else [jobs.c.batch_id == batch_id]
+    gone = connection.execute(delete(jobs).where(*is_selected).returning(jobs.c.id)).scalars()
+    named = _array([*gone, *([] if batch_id is None else [batch_id])])
+    request = cast(jobs.c.request, String)
+    ids_in = func.regexp_matches(request, "(?:job|batch)_[0-9a-f]{32}", "g")
+    match = ids_in.table_valued(column("ids", STRINGS)).render_derived()
+    is_report = jobs.c.tenant == tenant, jobs.c.metric.endswith("-report")
+    names = exists(select(1).select_from(match).where(match.c.ids[1] == func.any(named)))
+    connection.execute(delete(jobs).where(*is_report, names))
 
 
 def _array(ids: Iterable[str]) -> ColumnElement[Any]:
-    return literal(list(ids), ARRAY(String))
+    return literal(list(ids), STRINGS)

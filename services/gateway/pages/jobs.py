@@ -36,7 +36,7 @@ from shared.contracts.problems import validation_problem
 from shared.contracts.redaction import all_internal, repeats, sent
 from shared.contracts.service import BatchReportContract, MetricContract, ServiceContract
 from shared.ledger import jobs
-from shared.ledger.batch_lines import JobLine, lines_of_job
+from shared.ledger.batch_lines import JobLine, line_metadata, lines_of_job
 from shared.ledger.job_json import job_json
 from shared.ledger.jobs import Job, JobPage, JobStatus
 
@@ -147,11 +147,14 @@ async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: View
         )
     words = form.get("words", "").replace("\0", "").strip()
     owner = caller.owner(gateway.settings)
+    metadata = job.request.get("metadata") or {}
+    for line in await _lines(job, gateway):  # so that a deletion by metadata finds the new job
+        metadata = line_metadata(line.caller) | metadata
     if not words:
         raise BadInput("enter some words from the post", pointer="/words")
     for _ in range(2):  # again if the model decides otherwise: it is compared by its own decision
         body = lens_request(source, report, words)
-        body["metadata"] = {EDITED: job.id}
+        body["metadata"] = metadata | {EDITED: job.id}
         try:
             asked = caller.apply_defaults(contract.request.model_validate(body))
         except ValidationError as error:

@@ -30,7 +30,7 @@ from services.gateway.table_mapping import TableError
 from services.registry import metrics
 from shared.contracts.column_names import ID, PARTS
 from shared.contracts.elicitation import is_needed
-from shared.contracts.errors import BadInput, QuotaExceeded
+from shared.contracts.errors import BadInput, QuotaExceeded, UnknownFile
 from shared.contracts.fields import field_paths
 from shared.contracts.service import MetricContract
 from shared.ledger import batches, files
@@ -119,8 +119,19 @@ async def preview(request: Request, file_id: str, gateway: Gateway, caller: View
     """Show the first rows, the mapping of columns as select boxes, the first requests, and
     errors."""
     check_scope(caller, "batch")
-    file = await file_routes.find_file(file_id, gateway, caller.tenant)
+    file = await _find_table(file_id, gateway, caller)
     return await _table_page(request, file, gateway, caller, request.query_params.multi_items())
+
+
+async def _find_table(file_id: str, gateway: State, caller: Caller) -> File:
+    """Return the uploaded table. Raises UnknownFile."""
+    try:
+        return await file_routes.find_file(file_id, gateway, caller.tenant)
+    except UnknownFile:
+        raise UnknownFile(
+            "this table is gone: it has expired, or was deleted with one of its rows; upload it "
+            "again to score it"
+        ) from None
 
 
 async def _table_page(
@@ -185,7 +196,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
     """Score the uploaded table with the settings in the form. If a line is invalid, score nothing
     and show the line."""
     check_scope(caller, "batch")
-    file = await file_routes.find_file(file_id, gateway, caller.tenant)
+    file = await _find_table(file_id, gateway, caller)
     form = await checked_form(request, limit=FORM_BYTES, fields=MOST_FIELDS)
     sent = [(name, value) for name, value in form.pairs if name != templates.FIELD]
     contract = metric_named(form.get("metric", ""))

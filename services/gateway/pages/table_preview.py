@@ -31,6 +31,7 @@ from shared.contracts.fields import field_paths
 from shared.contracts.problems import parse_strict, validation_problem
 from shared.contracts.redaction import repeats
 from shared.contracts.service import MetricContract
+from shared.ledger.erasure import TABLE
 from shared.ledger.files import File
 
 MOST_KINDS = 20  # of faults that are told
@@ -262,7 +263,7 @@ class TableLines:
             more = "" if len(left_out) <= MOST_TOLD else " …"
             metadata["left_out"] = f"{len(left_out)} lines of the file: {first}{more}"
         if not self.is_private:
-            metadata["table"] = self.file.id
+            metadata[TABLE] = self.file.id
 
 
 def _read_mapping(

@@ -72,7 +72,8 @@ REPORT_JOB: dict[int | str, dict[str, Any]] = {
 async def create_batch_report(
     batch_id: str, gateway: Gateway, caller: Batcher, prefer: Prefer = None
 ) -> JSONResponse:
-    """Creates the report's job. A batch has one report; a second request returns the same job."""
+    """Creates the report's job. A batch has one report; a second request returns the same job,
+    unless lines of the batch were erased since."""
     batch = await find_batch(batch_id, gateway, caller.tenant)
     seconds = parse_wait(prefer)
     return job_response(await report_job(batch, gateway, seconds), seconds)

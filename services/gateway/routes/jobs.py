@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -234,12 +235,13 @@ async def cancel_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     responses={200: {"model": Deleted}, **views.error_responses(404, 409)},
 )
 async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes the job with its result and judgements. Batch lines that share the job are deleted
-    too. The batch's files then contain blank lines for them."""
+    """Deletes the job with its result, its judgements and the reports on it. Batch lines that share
+    the job are deleted too. The batch's files then contain blank lines for them. A table that was
+    uploaded for the batch is deleted."""
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
-    await _erase(gateway, selected)
+    await _erase(gateway, selected, caller.tenant)
     return JSONResponse({"id": job_id, "object": "job", "deleted": True})
 
 
@@ -253,7 +255,8 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
 )
 async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
     """Deletes the ended jobs with this metadata, and batch lines without a job. Open jobs, and jobs
-    of open batches, stay; `open` counts them."""
+    and lines of open batches, stay. `open` counts them, and every batch that is still being
+    validated. If it is not 0, repeat the deletion later."""
     metadata = metadata_filter(request)
     if not metadata:
         raise BadInput(
@@ -263,14 +266,21 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
     )
-    await _erase(gateway, selected)
+    await _erase(gateway, selected, caller.tenant)
     lines = sum(len(numbers) for numbers in selected.lines.values())
     counts = {"jobs": len(selected.jobs), "lines": lines, "open": selected.open}
     return JSONResponse({"object": "job_deletion"} | counts)
 
 
-async def _erase(gateway: State, selected: Erasure) -> None:
-    """Blank the erased lines in stored files, then delete the database rows. After an interruption,
+async def _erase(gateway: State, selected: Erasure, tenant: str) -> None:
+    """Erase the lines batch by batch, then delete the jobs without a batch. After an interruption,
     the remaining rows show what is left to delete."""
-    await gateway.file_store.call(erasure.blank_lines, gateway.files, selected)
-    await gateway.in_ledger(lambda connection: erasure.delete_rows(connection, selected))
+    for batch_id, numbers in selected.lines.items():
+        work = partial(
+            erasure.erase_lines, gateway.engine, gateway.files, batch_id, numbers, selected.jobs
+        )
+        while not await gateway.file_store.call(work):
+            await asyncio.sleep(TOGETHER_SECONDS)
+    await gateway.in_ledger(
+        lambda connection: erasure.delete_jobs(connection, tenant, selected.jobs)
+    )

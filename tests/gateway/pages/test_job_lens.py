@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from services.gateway.pages import jobs as job_pages
 from services.registry import metrics
-from shared.ledger.tables import jobs
+from shared.ledger.tables import batch_lines, jobs
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.test_pages import entered, token
@@ -54,6 +54,21 @@ def test_the_words_are_asked_about_once_and_the_answer_stands_on_the_page(
     assert "quite friendly</bdi>" in shown
     assert "0.93" in shown.partition('id="lens"')[2].partition("</section>")[0]
     assert "0.08" in shown.partition('id="lens"')[2].partition("</section>")[0]
+
+
+def test_the_metadata_of_the_job_is_kept_so_that_a_deletion_finds_the_texts(
+    client: httpx.Client, engine: Engine
+) -> None:
+    _, [job_id] = make_batch(engine, [0.9], metadata={"user": "u17"})
+    with engine.begin() as connection:
+        caller = {"metadata": {"case": "c1"}}
+        connection.execute(batch_lines.update().values(caller=caller))
+    address = asked_of(client, job_id, "quite friendly").headers["location"]
+    kept = {"user": "u17", "case": "c1", "edited_from": job_id}
+    assert request_of(engine, address)["metadata"] == kept
+    finish_next(engine, a_result(0.5))
+    deleted = client.delete("/v1/jobs", params={"metadata[case]": "c1"}).json()
+    assert (deleted["jobs"], deleted["open"]) == (2, 0)
 
 
 def test_nobody_asks_about_texts_of_others_or_texts_that_are_not_kept(
