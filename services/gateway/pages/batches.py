@@ -4,6 +4,7 @@ contains its filters."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -59,6 +60,7 @@ from shared.ledger import batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
+from shared.ledger.judgements import SCORE
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
@@ -162,6 +164,7 @@ async def batch_page(
             batch_id=batch.id,
             opened=opened,
             judged=judged,
+            opinions=Counter(one.verdict for one in judged.given if one.about == SCORE),
             problems={} if contract is None else contract.problems,
         )
     ended = batch.is_final and batch.total > 0

@@ -16,7 +16,7 @@ const KEYS = [  // [keys, what they do, action]
   ["1…9", "tag the failure"],
   ["e", "export", () => focusOn("#files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
-  ["Esc", "close, leave a field", () => here(null)],
+  ["Esc", "close, leave a field", () => shut()],
 ];
 const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
@@ -24,6 +24,7 @@ let dialog;
 
 const go = (path) => { location.href = path; };
 const row = () => document.querySelector("[data-here]");
+const desk = () => document.getElementById("desk");
 const here = (next) => {
   row()?.removeAttribute("data-here");
   next?.setAttribute("data-here", "");
@@ -40,9 +41,15 @@ const move = (step) => {
   if (!next) return;
   here(next);
   (next.querySelector("a, input") ?? next).focus();
-  if (document.querySelector("#desk > *")) follow();
+  if (desk()?.firstElementChild) follow();
 };
 const follow = () => row()?.querySelector("th a")?.click();
+const shut = () => {  // the opened line, or else the chosen row
+  if (!desk()?.firstElementChild) return here(null);
+  desk().replaceChildren();
+  history.replaceState(history.state, "", location.pathname + location.search);
+  row()?.querySelector("th a")?.focus();
+};
 const judge = (key) => {
   const button = document.querySelector(`#desk [data-key='${key}']`);
   if (document.documentElement.hasAttribute("data-revealed")) button?.click();
@@ -88,6 +95,33 @@ document.addEventListener("keydown", (event) => {
   if (!act) return;
   if (name !== "Esc") event.preventDefault();  // the browser closes popovers by it
   act(typed);
+});
+
+// The address keeps the line that is open; its row shows what people said of it.
+document.addEventListener("click", (event) => {
+  const clicked = event.target.closest?.(ROWS);
+  if (clicked) here(clicked);
+  if (!desk()?.firstElementChild || !event.target.closest?.("[data-shut]")) return;
+  event.preventDefault();
+  shut();
+});
+document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
+  const opened = target.id === "desk" ? target.firstElementChild : null;
+  if (!opened) return;
+  const { line } = opened.dataset;
+  const own = document.querySelector(`.results input[name=line][value="${line}"]`)?.closest("tr");
+  const said = opened.querySelector("template");
+  if (said) own?.querySelector(".judged")?.replaceChildren(said.content);
+  if (detail.requestConfig.verb !== "get") return;
+  history.replaceState(history.state, "", `#line-${line}`);
+  here(own);
+  own?.scrollIntoView({ block: "nearest" });
+  target.focus({ preventScroll: true });
+  opened.scrollIntoView({ block: "nearest" });
+});
+document.addEventListener("DOMContentLoaded", () => {
+  const line = /^#line-(\d+)$/.exec(location.hash)?.[1];
+  if (line && desk()) window.htmx.ajax("GET", `?open=${line}`, { source: "#desk", target: "#desk", select: ".opened" });
 });
 
 // Shift and a click choose every row between.
