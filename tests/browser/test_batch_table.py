@@ -113,7 +113,7 @@ def test_a_field_is_left_and_files_are_found_by_keys(filled_batch: str, visits: 
     page.keyboard.press("x")
     expect(page.locator(".results input[name=line]").first).to_be_checked()
     page.keyboard.press("e")
-    expect(page.locator("#files ~ ul a").first).to_be_focused()
+    expect(page.locator("#export button").first).to_be_focused()
 
 
 def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(

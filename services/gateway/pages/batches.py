@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -20,11 +21,13 @@ from services.gateway.auth import Viewer, acquire_stream, check_scope, with_sess
 from services.gateway.caller import Caller
 from services.gateway.pages import reviewers
 from services.gateway.pages.answer_card import (
+    NO_LABEL,
     AnswerCard,
     CardItem,
     card_of,
     clusters_of,
     folded_words,
+    unlabelled_words,
 )
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
@@ -179,10 +182,23 @@ async def batch_page(
         is_metric=batch.metric in metrics(),
         scale=scale_of(contract),
         words=surprising_words(batch.metric),
-        models=gateway.model_names(*getattr(contract, "model_kinds", ())),
+        judges=_judges(gateway, batch.metric),
         readers=gateway.model_names("causal"),
         tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else {},
     )
+
+
+def _judges(gateway: State, metric: str) -> list[str]:
+    """Return the models that can answer this metric's requests."""
+    if (contract := metrics().get(metric)) is None:
+        return []
+    body = contract.request.model_validate(next(iter(contract.examples.values())))
+    names = []
+    for name in gateway.model_names(*contract.model_kinds):
+        with suppress(ScoringError):
+            gateway.catalogue.check_request(contract, name, body)
+            names.append(name)
+    return names
 
 
 @router.get("/batches/{batch_id}/statistics")
@@ -317,12 +333,13 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         if view.any_failure.pairs != view.pairs:
             every = result_pages.card_counts(connection, view.any_failure.filter)
         folded = folded_words(connection, view, list(whole.counts.values["decision_sent"]))
+        unlabelled = unlabelled_words(connection, view) if NO_LABEL in counts.untested else {}
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
-            card=card_of(view, reported().get(batch.metric), counts, folded),
+            card=card_of(view, reported().get(batch.metric), counts, folded, unlabelled),
             clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

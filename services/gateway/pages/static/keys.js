@@ -14,7 +14,7 @@ const KEYS = [  // [keys, what they do, action]
   ["d", "disagree"],
   ["u", "unsure"],
   ["1…9", "tag the failure"],
-  ["e", "export", () => focusOn("#files ~ ul a")],
+  ["e", "export", () => focusOn("#export button, #files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
   ["Esc", "close, leave a field", () => shut()],
 ];
