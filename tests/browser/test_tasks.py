@@ -184,6 +184,8 @@ def test_an_uploaded_third_class_is_mapped(analyst: Analyst, worker: WorkedScene
     expect(page.locator(".results tbody tr")).to_have_count(1)
     expect(page.locator(".actions")).not_to_contain_text("judge has no such label")
     assert analyst.clicks == 3
+    page.locator(".results tbody th a").click()
+    expect(page.locator("#desk mark", has_text="idiots")).to_have_count(2)  # in both texts
 
 
 def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:

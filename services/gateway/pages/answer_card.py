@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import UNTESTED, CardCounts
-from services.registry import page, surprising_words
+from services.registry import NO_SCORE, page, surprising_words
 from shared.contracts.checks import ACTIONS
 from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
@@ -26,7 +26,13 @@ NO_LABEL = "judge-has-no-such-label"  # the decision is of a third class, which 
 FOLDED = ("facet", "class=hateful")  # lines whose decision counts as hateful
 
 Control = Literal[
-    "language", "accept_untrained_languages", "reader_model", "model", "without", "further_class", "counts_as"
+    "language",
+    "accept_untrained_languages",
+    "reader_model",
+    "model",
+    "without",
+    "further_class",
+    "counts_as",
 ]
 CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the form that resolves it
     "language-undecided": "language",
@@ -139,7 +145,7 @@ def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
     problems = [
         CardItem(words, counts.problems[code], view.within(("reason", code)), code)
         for code, words in surprising_words(view.metric).items()
-        if code in counts.problems
+        if code in counts.problems and code != NO_SCORE.name
     ]
     return problems + [
         CardItem(value_name("why", code), count, view.within(("why", code)), code)

@@ -281,7 +281,11 @@ def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
     the metric's labels, as a class of its own or of the class in `counts_as`."""
     word = form.get("further_class" if name == "labels" else name, "").strip()
     labels_with = getattr(registry.page(target.name), "labels_with", None)
-    return labels_with(word, form.get("counts_as", "")) if word and name == "labels" and labels_with else word
+    return (
+        labels_with(word, form.get("counts_as", ""))
+        if word and name == "labels" and labels_with
+        else word
+    )
 
 
 @dataclass(frozen=True)

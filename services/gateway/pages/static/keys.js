@@ -84,6 +84,11 @@ const isField = (target) => target.closest?.("textarea, select, [contenteditable
   || (target.matches?.("input") && !["checkbox", "radio", "button"].includes(target.type));
 
 document.addEventListener("keydown", (event) => {
+  const form = event.target.form;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form?.id === "trial") {
+    event.preventDefault();
+    form.requestSubmit(form.querySelector("[value=score]"));
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const name = event.key === "Escape" ? "Esc" : event.key;
   if (name === "Esc" && isField(event.target)) event.target.blur();
