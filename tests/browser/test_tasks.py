@@ -36,7 +36,7 @@ MIXED = (  # verdict, problem, reason for no test, lines
 )
 THREE_CLASSES = """post,reason,decision
 You people are vermin and should leave.,"It calls people ""vermin"". Conclusion: hateful.",hateful
-You people are idiots and should leave.,"It calls people ""idiots"". Conclusion: offensive.",offensive
+You people are idiots and should go.,"It says ""idiots"". Conclusion: offensive.",offensive
 You people are welcome and should stay.,"It greets people. Conclusion: normal.",normal
 """
 TABLE = "post,reason,decision,model\n" + "a text,it is hateful,hateful,hermes\n" * 2
