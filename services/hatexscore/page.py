@@ -247,8 +247,8 @@ def labels_with(word: str, counts_as: str = "") -> VocabularyName | dict[Label, 
         sides[side] = [
             text for text in texts if not any(stem != text and stem in text for stem in stems)
         ]
-    side = counts_as if counts_as in SIDES else fold(word)
-    return {**sides, side: [*sides.get(side, ()), fold(word)]}
+    label = counts_as if counts_as in SIDES else fold(word)
+    return {**sides, label: [*sides.get(label, ()), fold(word)]}
 
 
 def design(report: Record) -> Iterator[Block]:
