@@ -232,12 +232,15 @@ def third_classes(words: Sequence[str]) -> list[str]:
     return [word for word in words if of_hate[word] is None and sides[word] != "non-hateful"]
 
 
-def labels_with(word: str) -> VocabularyName | dict[Label, list[str]]:
-    """Return labels with three classes: hateful, non-hateful, and a class for this word. In the
+def labels_with(word: str, counts_as: str = "") -> VocabularyName | dict[Label, list[str]]:
+    """Return labels with three classes: hateful, non-hateful, and a class for this word. If the
+    word `counts_as` hateful or non-hateful, there are only these two classes. In the
     lists of hateful and non-hateful words, a Chinese or Korean word is left out if it contains a
     shorter listed word."""
     three_way = built_in("three-way")
-    if three_way.label_of(word) not in (None, *SIDES):
+    if counts_as in SIDES and built_in("default").label_of(word) == counts_as:
+        return "default"
+    if counts_as not in SIDES and three_way.label_of(word) not in (None, *SIDES):
         return "three-way"
     sides: dict[Label, list[str]] = {}
     for side in SIDES:
@@ -246,7 +249,8 @@ def labels_with(word: str) -> VocabularyName | dict[Label, list[str]]:
         sides[side] = [
             text for text in texts if not any(stem != text and stem in text for stem in stems)
         ]
-    return {**sides, fold(word): [fold(word)]}
+    label = counts_as if counts_as in SIDES else fold(word)
+    return {**sides, label: [*sides.get(label, ()), fold(word)]}
 
 
 def design(report: Record) -> Iterator[Block]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, Route, ViewportSize, expect
 from sqlalchemy import Engine
 
 from bench.pages import PATH, fill
@@ -113,7 +113,7 @@ def test_a_field_is_left_and_files_are_found_by_keys(filled_batch: str, visits: 
     page.keyboard.press("x")
     expect(page.locator(".results input[name=line]").first).to_be_checked()
     page.keyboard.press("e")
-    expect(page.locator("#files ~ ul a").first).to_be_focused()
+    expect(page.locator("#export button").first).to_be_focused()
 
 
 def test_a_table_is_scored_as_it_is_chosen_without_showing_it_again(
@@ -211,7 +211,7 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     expect(desk).to_contain_text("Decision: non-hateful")
     page.keyboard.press("j")
     expect(desk).to_contain_text("number 2")
-    assert page.url == f"{url}{path}?sort=line"
+    assert page.url == f"{url}{path}?sort=line#line-2"
     for block in desk.locator(".sensitive").all():
         expect(block).to_have_css("filter", re.compile("blur"))
     post, explanation = (desk.locator("section").nth(place).bounding_box() for place in (0, 1))
@@ -226,17 +226,49 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     page.get_by_label("Your name").press("Escape")
     page.keyboard.press("d")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
+    expect(desk.locator("[role=status]")).to_be_in_viewport()
+    expect(page.locator(".results tbody tr").nth(1).locator(".judged")).to_contain_text("✗ 1")
+    page.keyboard.press("1")
+    expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree, says the opposite.")
     expect(desk.locator(".sensitive").first).to_have_css("filter", "none")  # texts stay shown
     page.keyboard.press("j")
     expect(desk).to_contain_text("number 3")
     page.keyboard.press("a")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: agree.")
     page.keyboard.press("1")
-    expect(desk.locator("[role=status]")).to_contain_text("disagree, says the opposite.")
+    expect(desk.locator("[role=status]")).to_contain_text("agree, says the opposite.")
+    page.reload()
+    expect(desk).to_contain_text("number 3")
+    expect(desk.locator("[role=status]")).to_have_text("Your answer: agree, says the opposite.")
+    page.keyboard.press("Escape")
+    expect(desk).to_be_empty()
+    assert page.url == f"{url}{path}?sort=line"
     page.locator("select[name=verdict]").select_option("holds_up")
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("#finding")).to_contain_text("We checked 1 of 1 explanations")
     expect(page.locator(".chips")).to_contain_text("1 of 3 lines")
+
+
+@pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 800}])
+def test_an_opened_line_is_seen_and_has_the_focus(
+    open_gateway: str, engine: Engine, visits: Visits, size: ViewportSize
+) -> None:
+    batch_id = make_batch(engine, [0.5] * 50)[0]
+    page = visits(open_gateway, viewport=size)
+    page.goto(f"/batches/{batch_id}?sort=line")
+    rows, desk = page.locator(".results tbody tr"), page.locator("#desk")
+    rows.nth(4).locator("th a").click()
+    expect(desk).to_be_focused()
+    expect(desk.locator(".opened strong").first).to_be_in_viewport(ratio=1)
+    page.keyboard.press("j")
+    expect(desk).to_contain_text("Line 6")
+    expect(desk).to_be_focused()
+    expect(desk.locator(".opened strong").first).to_be_in_viewport(ratio=1)
+    if size is not PHONE:
+        expect(desk.locator("[data-key=a]")).to_be_in_viewport(ratio=1)
+    desk.get_by_role("link", name="Back to the list").click()
+    expect(rows.nth(5).locator("th a")).to_be_focused()
+    expect(rows.nth(5)).to_be_in_viewport()
 
 
 def test_without_javascript_a_row_leads_to_its_texts(

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import httpx
 import pytest
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from sqlalchemy import Engine, text
 
-from services.registry import fact_plan
+from services.registry import fact_plan, service
 from shared.ledger import result_facts
+from shared.models import ports
+from shared.process.settings import Settings
+from shared.worker import tasks
+from tests.batches import WorkedScene
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import grave
 from tests.gateway.judged import make_batch, run_reports
+from tests.shipped import shipped_models
 
 WIDE, PHONE = ViewportSize(width=1280, height=800), ViewportSize(width=390, height=844)
 SCREENS = [pytest.param(WIDE, id="wide"), pytest.param(PHONE, id="phone")]
@@ -27,6 +34,11 @@ MIXED = (  # verdict, problem, reason for no test, lines
     ("not_tested", None, "model-disagrees", 2),
     ("holds_up", None, None, 150),
 )
+THREE_CLASSES = """post,reason,decision
+You people are vermin and should leave.,"It calls people ""vermin"". Conclusion: hateful.",hateful
+You people are idiots and should go.,"It says ""idiots"". Conclusion: offensive.",offensive
+You people are welcome and should stay.,"It greets people. Conclusion: normal.",normal
+"""
 TABLE = "post,reason,decision,model\n" + "a text,it is hateful,hateful,hermes\n" * 2
 
 
@@ -92,7 +104,7 @@ def test_the_first_screen_answers(analyst: Analyst, mixed: str) -> None:
         "of the decision."
     )
     expect(page.locator(".actions ol li")).to_have_count(3)
-    expect(page.locator(".actions form")).to_have_count(3)
+    expect(page.locator(".actions form")).to_have_count(2)  # no other judge is configured
     assert grave(page) == []
     if page.viewport_size == WIDE:
         assert bottom(page.locator(".actions form").last) <= WIDE["height"]
@@ -139,21 +151,41 @@ def test_lines_are_worked_through_by_failure(analyst: Analyst, mixed: str) -> No
     assert analyst.clicks == 4
 
 
-def test_a_third_class_becomes_its_own_by_one_press(
-    analyst: Analyst, mixed: str, engine: Engine
-) -> None:
+@pytest.fixture
+def worker(open_gateway: str, engine: Engine, _settings: Settings) -> Iterator[WorkedScene]:
+    """Validates and scores what is uploaded."""
+    ports.bind(shipped_models())
+    tasks.register(service("hatexscore"))
+    with httpx.Client(base_url=open_gateway) as client:
+        yield WorkedScene(client, engine, _settings)
+    ports.bind(None)
+
+
+def scored_batch(page: Page, worker: WorkedScene) -> str:
+    """The path of the batch whose page is shown, after it has been scored."""
+    expect(page.locator("h1")).to_contain_text("Batch")
+    path = page.url.partition("/batches/")[2].partition("?")[0]
+    assert worker.finish({"id": path})["status"] == "completed"
+    return f"/batches/{path}"
+
+
+def test_an_uploaded_third_class_is_mapped(analyst: Analyst, worker: WorkedScene) -> None:
     page = analyst.page
-    change = text(
-        "UPDATE result_facts SET decision_sent = (ARRAY['hateful', 'offensive', 'normal'])"
-        "[line % 3 + 1], facets = facets || '{class=hateful}' WHERE batch_id = :batch"
-    )
-    with engine.begin() as connection:
-        connection.execute(change, {"batch": mixed.rpartition("/")[2]})
-    page.goto(mixed)
+    page.goto("/batches/new")
+    page.get_by_label("Or paste rows").fill(THREE_CLASSES)
+    analyst.click(page.get_by_role("button", name="Next: choose columns"))
+    analyst.click(page.get_by_role("button", name="Score 3 lines"))
+    page.goto(scored_batch(page, worker))
+    form = page.locator(".actions li", has_text="1: judge has no such label: offensive")
+    form.get_by_label("Count offensive as").select_option("hateful")
     assert grave(page) == []
-    analyst.click(page.get_by_role("button", name="Score as a class of its own"))
-    expect(page.locator("#live")).to_contain_text("validating")
-    assert analyst.clicks == 1
+    analyst.click(form.get_by_role("button", name="Score again"))
+    page.goto(scored_batch(page, worker))
+    expect(page.locator(".results tbody tr")).to_have_count(1)
+    expect(page.locator(".actions")).not_to_contain_text("judge has no such label")
+    assert analyst.clicks == 3
+    page.locator(".results tbody th a").click()
+    expect(page.locator("#desk mark", has_text="idiots")).to_have_count(2)  # in both texts
 
 
 def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:

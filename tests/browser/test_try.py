@@ -181,3 +181,14 @@ def test_answers_of_haf_are_pasted_or_a_model_is_asked(
     page.get_by_role("button", name="Score", exact=True).click()
     expect(model).to_have_attribute("aria-invalid", "true")  # none is configured: at its control
     expect(model).to_have_value("a-model-of-ours")
+
+
+def test_the_score_button_is_always_seen_and_ctrl_enter_presses_it(
+    visits: Visits, open_gateway: str
+) -> None:
+    page = visits(open_gateway, viewport={"width": 1280, "height": 800})
+    page.goto("/try?metric=hatexscore&example=a%20hateful%20text")
+    button = page.get_by_role("button", name="Score", exact=True)
+    expect(button).to_be_in_viewport(ratio=1)
+    page.locator("#explanation").press("Control+Enter")
+    expect(page.locator("#result")).not_to_be_empty()

@@ -11,8 +11,8 @@ from sqlalchemy import Connection
 
 from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results import result_pages
-from services.gateway.results.result_pages import CardCounts
-from services.registry import page, surprising_words
+from services.gateway.results.result_pages import UNTESTED, CardCounts
+from services.registry import NO_SCORE, page, surprising_words
 from shared.contracts.checks import ACTIONS
 from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
@@ -22,10 +22,17 @@ MOST_SHOWN = 3  # problems, and reasons for no test
 OPPOSITE = "opposite-decision"  # the problem that the first sentence counts by itself
 NO_RESULT = {"failed": "failed", "cancelled": "cancelled", "expired": "not scored in time"}
 
+NO_LABEL = "judge-has-no-such-label"  # the decision is of a third class, which the model lacks
 FOLDED = ("facet", "class=hateful")  # lines whose decision counts as hateful
 
 Control = Literal[
-    "language", "accept_untrained_languages", "reader_model", "model", "without", "further_class"
+    "language",
+    "accept_untrained_languages",
+    "reader_model",
+    "model",
+    "without",
+    "further_class",
+    "counts_as",
 ]
 CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the form that resolves it
     "language-undecided": "language",
@@ -42,7 +49,7 @@ CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the f
 class CardItem:
     """A group of lines with the same problem, or whose check was not done for the same reason.
     `query` is the filter that shows the lines. `control` is the form field that resolves the
-    problem, or None."""
+    problem, or None. `word` is the decision of a third class."""
 
     name: str
     count: int
@@ -51,6 +58,7 @@ class CardItem:
     query: str = ""
     action: str = ""
     control: Control | None = None
+    word: str = ""
 
 
 @dataclass(frozen=True)
@@ -71,9 +79,11 @@ def card_of(
     contract: ReportedContract | None,
     counts: CardCounts,
     folded: Mapping[str, int] = {},
+    unlabelled: Mapping[str, int] = {},
 ) -> AnswerCard:
     """Build the summary from the counts of the filtered lines. `folded` maps each decision of a
-    third class to the number of lines in which it counts as hateful."""
+    third class to the number of lines in which it counts as hateful. `unlabelled` does so for
+    the lines that were not tested because the model has no label for the decision."""
     phrases = {} if contract is None else contract.problems
     problems = {code: counts.problems[code] for code in counts.problems if code in phrases}
     return AnswerCard(
@@ -88,8 +98,13 @@ def card_of(
             for code, count in list(problems.items())[:MOST_SHOWN]
         ],
         [
-            _untested(view, contract, code, count)
+            item
             for code, count in list(counts.untested.items())[:MOST_SHOWN]
+            for item in (
+                _unlabelled(view, unlabelled)
+                if code == NO_LABEL and unlabelled
+                else [_untested(view, contract, code, count)]
+            )
         ],
         [
             CardItem(
@@ -98,10 +113,18 @@ def card_of(
                 view.within(("decision_sent", word), FOLDED),
                 query=view.query_within(("decision_sent", word), FOLDED),
                 control="further_class",
+                word=word,
             )
             for word, count in list(folded.items())[:MOST_SHOWN]
         ],
     )
+
+
+def unlabelled_words(connection: Connection, view: ResultQuery) -> dict[str, int]:
+    """Count the lines per decision for which the model has no label."""
+    selection = replace(view.filter, facets=[*view.filter.facets, f"{UNTESTED}{NO_LABEL}"])
+    counts = result_pages.split_counts(connection, selection, "decision_sent")
+    return {count.value: count.rows for count in counts if count.value}
 
 
 def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]) -> dict[str, int]:
@@ -122,7 +145,7 @@ def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
     problems = [
         CardItem(words, counts.problems[code], view.within(("reason", code)), code)
         for code, words in surprising_words(view.metric).items()
-        if code in counts.problems
+        if code in counts.problems and code != NO_SCORE.name
     ]
     return problems + [
         CardItem(value_name("why", code), count, view.within(("why", code)), code)
@@ -148,6 +171,26 @@ def _sentence(counts: CardCounts) -> str:
     *first, last = [part for part in parts if part]
     listed = f"{', '.join(first)} and {last}" if first else last
     return f"We checked {holding + wrong:,} of {whole:,} explanations: {listed}."
+
+
+def _unlabelled(view: ResultQuery, words: Mapping[str, int]) -> list[CardItem]:
+    """Return a group per decision, most frequent first, with the form that maps its class."""
+    items = []
+    for word, count in sorted(words.items(), key=lambda item: -item[1])[:MOST_SHOWN]:
+        filters = ("why", NO_LABEL), ("decision_sent", word)
+        items.append(
+            CardItem(
+                f"{value_name('why', NO_LABEL)}: {word}",
+                count,
+                view.within(*filters),
+                NO_LABEL,
+                view.query_within(*filters),
+                ACTIONS[NO_LABEL],
+                "counts_as",
+                word,
+            )
+        )
+    return items
 
 
 def _untested(

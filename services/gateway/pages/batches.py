@@ -4,7 +4,9 @@ contains its filters."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -19,11 +21,13 @@ from services.gateway.auth import Viewer, acquire_stream, check_scope, with_sess
 from services.gateway.caller import Caller
 from services.gateway.pages import reviewers
 from services.gateway.pages.answer_card import (
+    NO_LABEL,
     AnswerCard,
     CardItem,
     card_of,
     clusters_of,
     folded_words,
+    unlabelled_words,
 )
 from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
@@ -59,6 +63,7 @@ from shared.ledger import batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
+from shared.ledger.judgements import SCORE
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
@@ -162,6 +167,7 @@ async def batch_page(
             batch_id=batch.id,
             opened=opened,
             judged=judged,
+            opinions=Counter(one.verdict for one in judged.given if one.about == SCORE),
             problems={} if contract is None else contract.problems,
         )
     ended = batch.is_final and batch.total > 0
@@ -176,10 +182,23 @@ async def batch_page(
         is_metric=batch.metric in metrics(),
         scale=scale_of(contract),
         words=surprising_words(batch.metric),
-        models=gateway.model_names(*getattr(contract, "model_kinds", ())),
+        judges=_judges(gateway, batch.metric),
         readers=gateway.model_names("causal"),
         tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else {},
     )
+
+
+def _judges(gateway: State, metric: str) -> list[str]:
+    """Return the models that can answer this metric's requests."""
+    if (contract := metrics().get(metric)) is None:
+        return []
+    body = contract.request.model_validate(next(iter(contract.examples.values())))
+    names = []
+    for name in gateway.model_names(*contract.model_kinds):
+        with suppress(ScoringError):
+            gateway.catalogue.check_request(contract, name, body)
+            names.append(name)
+    return names
 
 
 @router.get("/batches/{batch_id}/statistics")
@@ -314,12 +333,13 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
         if view.any_failure.pairs != view.pairs:
             every = result_pages.card_counts(connection, view.any_failure.filter)
         folded = folded_words(connection, view, list(whole.counts.values["decision_sent"]))
+        unlabelled = unlabelled_words(connection, view) if NO_LABEL in counts.untested else {}
         return Results(
             view=view,
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
-            card=card_of(view, reported().get(batch.metric), counts, folded),
+            card=card_of(view, reported().get(batch.metric), counts, folded, unlabelled),
             clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

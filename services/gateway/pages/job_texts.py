@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -105,7 +106,19 @@ def result_spans(job: Job, name: str = "") -> list[Mark]:
     text that the metric judges."""
     contract = metrics().get(job.metric)
     judged = "text" if contract is None else contract.facts.text
-    return list(_spans((job.result or {}).get("evidence") or (), name or judged, judged))
+    evidence = (job.result or {}).get("evidence") or ()
+    text = job.request.get(name) if name != judged else None
+    quotes = _quotes(evidence, text) if isinstance(text, str) else ()
+    return [*_spans(evidence, name or judged, judged), *quotes]
+
+
+def _quotes(evidence: Any, text: str) -> Iterator[Mark]:
+    """Yield the quotes from the judged text where this text repeats them."""
+    written = (item.get("quoted_as") for item in evidence if isinstance(item, Mapping))
+    for quote in {quote for quote in written if isinstance(quote, str) and quote}:
+        word = r"[a-zA-Z0-9]"
+        for match in re.finditer(rf"(?<!{word}){re.escape(quote)}(?!{word})", text):
+            yield Mark(*match.span(), "evidence", "quote")
 
 
 def _spans(evidence: Any, name: str, judged: str) -> Iterator[Mark]:

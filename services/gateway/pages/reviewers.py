@@ -33,6 +33,7 @@ from shared.contracts.problems import validation_problem
 from shared.ledger import judgements
 from shared.ledger.jobs import Job
 from shared.ledger.judgements import (
+    SCORE,
     JudgementFilter,
     Origin,
     ReviewerJudgement,
@@ -144,7 +145,15 @@ async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Vie
     form = await checked_form(request, limit=NOTE_BYTES)
     origin = get_origin(request, caller, form.get("reviewer"))
     marked = await read_spans(form, job_id, gateway, caller)
-    verdict, _, tag = form.get("verdict", "").partition(" ")  # a button may name the failure
+    verdict, _, tag = (form.get("tag") or form.get("verdict", "")).partition(" ")
+    if tag:  # names the failure, and keeps the verdict that the reviewer has given
+        wanted = JudgementFilter(
+            origin.tenant, job_id=job_id, reviewer=origin.reviewer, verified=origin.verified
+        )
+        given, _ = await gateway.in_ledger(
+            lambda connection: judgements.page_of(connection, wanted, MOST_SHOWN)
+        )
+        verdict = next((one.verdict for one in given if one.about == SCORE), verdict)
     judgement = parse_form(form | {"note": tag or form.get("note", "")}, verdict, **marked)
     await judgement_routes.judge(gateway, job_id, judgement, origin)
     response = RedirectResponse(local(form.get("next", f"/jobs/{job_id}#judgements")), 303)

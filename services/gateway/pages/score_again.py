@@ -277,11 +277,15 @@ async def score_selected(
 
 
 def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
-    """Return the value of an option of the form. For `labels`, add the class in `further_class` to
-    the metric's labels."""
+    """Return the value of an option of the form. For `labels`, add the word in `further_class` to
+    the metric's labels, as a class of its own or of the class in `counts_as`."""
     word = form.get("further_class" if name == "labels" else name, "").strip()
     labels_with = getattr(registry.page(target.name), "labels_with", None)
-    return labels_with(word) if word and name == "labels" and labels_with else word
+    return (
+        labels_with(word, form.get("counts_as", ""))
+        if word and name == "labels" and labels_with
+        else word
+    )
 
 
 @dataclass(frozen=True)

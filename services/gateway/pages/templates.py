@@ -21,6 +21,7 @@ from urllib.parse import parse_qsl
 
 from fastapi import Request
 from jinja2 import ChoiceLoader, Environment, FunctionLoader, PackageLoader, StrictUndefined
+from markupsafe import Markup, escape
 from starlette.responses import HTMLResponse, Response
 
 from services import registry
@@ -70,6 +71,11 @@ def decimals(value: float | int | str | None, digits: int = 3) -> str:
     return f"{value or 0.0:,.{digits}f}".replace(",", "\u202f")
 
 
+def coded(message: str) -> Markup:
+    """Return a message as HTML, with what it has in backticks as code."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(message))))  # noqa: S704
+
+
 @lru_cache(maxsize=1)
 def environment() -> Environment:
     """Return the template environment of the site. Templates of single services are
@@ -85,6 +91,7 @@ def environment() -> Environment:
     )
     new.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms(), "once": once}
     new.filters |= {
+        "coded": coded,
         "decimals": decimals,
         "language": language,
         "value_name": value_name,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
-from services.gateway.pages.answer_card import CONTROLS, card_of
+from services.gateway.pages.answer_card import CONTROLS, card_of, clusters_of
 from services.gateway.results.result_pages import (
     CardCounts,
     ResultFilter,
@@ -54,6 +54,10 @@ def test_the_sentence_counts_contradictions_by_themselves() -> None:
     ]  # fmt: skip
     assert [one.control for one in card.untested] == ["without", "language", None]
     assert [one.name for one in card.missing] == ["failed"]
+
+
+def test_a_line_without_a_score_is_no_failure() -> None:
+    assert "no-score" not in [one.code for one in clusters_of(view(), COUNTS)]
 
 
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))

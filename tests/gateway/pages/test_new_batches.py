@@ -83,6 +83,11 @@ def requests_of(scene: Scene, batch_id: str) -> list[dict[str, Any]]:
     return [json.loads(one) for one in content.splitlines()]
 
 
+def test_a_table_with_only_a_header_has_no_lines(scene: Scene) -> None:
+    shown = scene.client.get(uploaded(scene.client, b"text,explanation,decision\n")).text
+    assert "The table has no lines, only a header." in shown
+
+
 @pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
 @pytest.mark.parametrize("delimiter", [",", ";"])
 def test_a_table_with_other_names_is_scored(scene: Scene, mark: bytes, delimiter: str) -> None:
@@ -210,7 +215,7 @@ def test_columns_of_several_words_are_guessed(scene: Scene) -> None:
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "`touchstone submit` reads Parquet")],
+    [(b"PK\x03\x04", "CSV UTF-8"), (b"PAR1", "<code>touchstone submit</code> reads Parquet")],
 )
 def test_a_workbook_and_parquet_are_refused(scene: Scene, content: bytes, said: str) -> None:
     shown = scene.client.get(uploaded(scene.client, content)).text

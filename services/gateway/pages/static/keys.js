@@ -14,9 +14,9 @@ const KEYS = [  // [keys, what they do, action]
   ["d", "disagree"],
   ["u", "unsure"],
   ["1…9", "tag the failure"],
-  ["e", "export", () => focusOn("#files ~ ul a")],
+  ["e", "export", () => focusOn("#export button, #files ~ ul a")],
   ["t", "show or hide texts", () => document.getElementById("reveal")?.click()],
-  ["Esc", "close, leave a field", () => here(null)],
+  ["Esc", "close, leave a field", () => shut()],
 ];
 const ROWS = "table.results tbody tr, main table.list:not(.results, .counted) tbody tr:has(th a)";
 let pending = "";
@@ -24,6 +24,7 @@ let dialog;
 
 const go = (path) => { location.href = path; };
 const row = () => document.querySelector("[data-here]");
+const desk = () => document.getElementById("desk");
 const here = (next) => {
   row()?.removeAttribute("data-here");
   next?.setAttribute("data-here", "");
@@ -40,9 +41,15 @@ const move = (step) => {
   if (!next) return;
   here(next);
   (next.querySelector("a, input") ?? next).focus();
-  if (document.querySelector("#desk > *")) follow();
+  if (desk()?.firstElementChild) follow();
 };
 const follow = () => row()?.querySelector("th a")?.click();
+const shut = () => {  // the opened line, or else the chosen row
+  if (!desk()?.firstElementChild) return here(null);
+  desk().replaceChildren();
+  history.replaceState(history.state, "", location.pathname + location.search);
+  row()?.querySelector("th a")?.focus();
+};
 const judge = (key) => {
   const button = document.querySelector(`#desk [data-key='${key}']`);
   if (document.documentElement.hasAttribute("data-revealed")) button?.click();
@@ -77,6 +84,11 @@ const isField = (target) => target.closest?.("textarea, select, [contenteditable
   || (target.matches?.("input") && !["checkbox", "radio", "button"].includes(target.type));
 
 document.addEventListener("keydown", (event) => {
+  const form = event.target.form;
+  if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form?.id === "trial") {
+    event.preventDefault();
+    form.requestSubmit(form.querySelector("[value=score]"));
+  }
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   const name = event.key === "Escape" ? "Esc" : event.key;
   if (name === "Esc" && isField(event.target)) event.target.blur();

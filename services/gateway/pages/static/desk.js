@@ -1,0 +1,26 @@
+// The address keeps the line that is open; its row shows what people said of it.
+document.addEventListener("click", (event) => {
+  const clicked = event.target.closest?.(ROWS);
+  if (clicked) here(clicked);
+  if (!desk()?.firstElementChild || !event.target.closest?.("[data-shut]")) return;
+  event.preventDefault();
+  shut();
+});
+document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
+  const opened = target.id === "desk" ? target.firstElementChild : null;
+  if (!opened) return;
+  const { line } = opened.dataset;
+  const own = document.querySelector(`.results input[name=line][value="${line}"]`)?.closest("tr");
+  const said = opened.querySelector("template");
+  if (said) own?.querySelector(".judged")?.replaceChildren(said.content);
+  if (detail.requestConfig.verb !== "get") return;
+  history.replaceState(history.state, "", `#line-${line}`);
+  here(own);
+  own?.scrollIntoView({ block: "nearest" });
+  target.focus({ preventScroll: true });
+  opened.scrollIntoView({ block: "nearest" });
+});
+document.addEventListener("DOMContentLoaded", () => {
+  const line = /^#line-(\d+)$/.exec(location.hash)?.[1];
+  if (line && desk()) window.htmx.ajax("GET", `?open=${line}`, { source: "#desk", target: "#desk", select: ".opened" });
+});
