@@ -50,6 +50,13 @@ def test_it_stops_what_is_worse(service: Service, tmp_path: Path) -> None:
     assert worse.returncode == 2, worse.stdout + worse.stderr
 
 
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_missing_argument_is_a_wrong_command_line(shell: str) -> None:
+    command = [shell, str(FOLDER / "gate.sh"), "ftc", "new.jsonl"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "usage" in ran.stderr) == (64, True)
+
+
 def test_the_action_gives_the_script_every_input() -> None:
     action = yaml.safe_load((FOLDER / "action.yml").read_text("utf-8"))
     [step] = action["runs"]["steps"]

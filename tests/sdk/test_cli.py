@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scipy.stats import binomtest
 
 from tests.gateway.results import recorded
 from tests.patience import SECONDS, busy, eventually
@@ -27,6 +28,7 @@ from touchstone_client.cli.main import main
 from touchstone_client.cli.objects import form_of
 from touchstone_client.cli.output import WORSE, WRONG, Output, WrongUse, aligned, clean
 from touchstone_client.cli.parser import parser
+from touchstone_client.cli.reports import sign_p
 
 __all__ = ["empty"]
 MOST_MEMORY = 200_000_000
@@ -304,6 +306,46 @@ def test_a_rule_decides_how_a_comparison_ends(
     capsys.readouterr()
     assert main(["compare", f"{BATCH}:metadata.writer=z", BATCH]) == 1
     assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("lost", "gained", "verdicts", "code"),
+    [
+        (6, 0, [], WORSE),
+        (4, 0, [], 0),
+        (6, 6, [], 0),
+        (0, 6, [], 0),
+        (0, 0, [{"first": "not_tested", "second": "holds_up", "pairs": 5}], WORSE),
+        (0, 0, [{"first": "not_tested", "second": "not_tested", "pairs": 5}], 0),
+    ],
+)
+def test_a_batch_that_loses_its_scores_is_worse(
+    lost: int,
+    gained: int,
+    verdicts: list[Any],
+    code: int,
+    typed: RecordedService,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = recorded("report_hatexscore")
+    ends = {"value": 0.0, "low": -0.9, "high": 0.9, "of": 1, "clusters": 1}
+    score = {"component": "score", "pairs": 1, "difference": ends, "better": 0, "equal": 1}
+    names = ("p_value", "p_t", "p_randomization", "p_wilcoxon", "effect", "p_adjusted")
+    score |= dict.fromkeys(names) | {"worse": 0}
+    counts = {"pairs": 12, "unpaired_a": 0, "unpaired_b": 0, "left_out": {}, "warnings": []}
+    counts |= {"undefined_a": lost, "undefined_b": gained, "verdicts": verdicts}
+    report["result"]["comparison"] = counts | {"differences": [score]}
+    typed.changed["POST /v1/reports"] = report
+    assert main(["compare", BATCH, BATCH, "--fail-if", "high < 0"]) == code
+    said = capsys.readouterr()
+    assert f"lines with a score: {lost} lost, {gained} gained" in said.out
+    assert ("more than chance explains" in said.err) is (code == WORSE)
+
+
+@pytest.mark.parametrize(("lost", "gained"), [(0, 0), (5, 0), (9, 4), (400, 380)])
+def test_the_sign_test_is_exact(lost: int, gained: int) -> None:
+    expected = binomtest(lost, lost + gained, alternative="greater").pvalue if lost else 1.0
+    assert sign_p(lost, gained) == pytest.approx(expected)
 
 
 def test_a_plan_is_asked_for_as_typed(

@@ -232,7 +232,8 @@ def _reports(commands: Parsers) -> None:
         "--fail-if", metavar="RULE",
         help="End with 2 if this holds of the score's difference, new minus baseline, with its "
         "interval: 'high < 0' if a loss is shown, 'low < -0.05' unless a loss of more than 0.05 "
-        "is ruled out. The words are difference, low, high and p. Identical scores always pass.",
+        "is ruled out. The words are difference, low, high and p. Identical scores pass. It "
+        "also ends with 2 if significantly more lines lose their score or verdict than gain one.",
     )  # fmt: skip
 
     says = "Tell how many texts and draws a study needs, from how the results of a batch vary."
