@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from scipy.stats import binomtest
@@ -161,6 +162,21 @@ def test_a_command_prints_plain_lines_or_one_json_document(
     assert "\x1b" not in shown
     assert main([*TABLES[name], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+def test_jobs_are_listed_with_their_verdicts(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["list", "jobs", "--verdict", "holds_up", "--batch", BATCH, "--metadata", "a=b"]
+    assert main(command) == 0
+    assert "verdict" in capsys.readouterr().out.splitlines()[0]
+    query = parse_qs(typed.queries["GET /v1/jobs"])
+    filters = {"verdict": ["holds_up"], "batch": [BATCH], "metadata[a]": ["b"]}
+    assert filters.items() <= query.items()
+    assert main(["list", "jobs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == recorded("list_jobs")["data"]
+    assert main(["list", "jobs", "--json", "--full"]) == 0
+    assert "expand=details" in typed.queries["GET /v1/jobs"]
 
 
 def test_the_widest_column_is_cut_and_no_terminal_is_obeyed() -> None:
@@ -382,6 +398,7 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["get", "nothing"], WRONG, "is not an id"),
         (["list", "files", "--metric", "hatexscore"], WRONG, "files have no metric"),
+        (["list", "batches", "--verdict", "holds_up"], WRONG, "`touchstone list jobs`"),
         (["list", "jobs", "--since", "soon"], WRONG, "30m, 1h30m, 2d"),
         (["submit", "/nowhere.jsonl"], WRONG, "/nowhere.jsonl: No such file"),
         (["score", "hatexscore"], WRONG, "no request"),

@@ -1650,7 +1650,7 @@ class JobProgress(Message):
     ]
 
 
-class JobSummary(Message):
+class JobSummary(JobMessage):
     id: str
     object: Literal['job'] = 'job'
     metric: str

@@ -51,8 +51,10 @@ def since(text: str | None) -> int:
 
 def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
     """List jobs, batches or other objects, newest first."""
-    if options.kind == "files" and (options.metric or options.status):
-        raise WrongUse("files have no metric and no status: leave out --metric and --status")
+    if options.kind == "files" and (options.metric or options.status or options.metadata):
+        raise WrongUse("files have no metric, status and metadata: leave out such options")
+    if options.kind != "jobs" and (options.verdict or options.batch or options.full):
+        raise WrongUse("--verdict, --batch and --full are options of `touchstone list jobs`")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
     head, rows, documents = of[options.kind](ts, options)
     output.table(head, rows)
@@ -85,29 +87,29 @@ def form_of(target: str) -> str:
 
 def _jobs(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
     listed = ts.jobs.list(
-        status=options.status, metric=options.metric, created_after=since(options.since)
+        status=options.status,
+        metric=options.metric,
+        batch=options.batch,
+        verdict=options.verdict,
+        created_after=since(options.since),
+        metadata=dict(options.metadata),
+        expand="details" if options.full else None,
     )
     jobs = list(islice(listed, options.limit))
     rows = [
-        (job.id, job.metric, job.status, _score_of(job.result),
-         moment(job.data.created_at))
+        (job.id, job.metric, job.status, job.verdict, job.score, moment(job.created_at))
         for job in jobs
-    ]  # fmt: skip
-    return ("job", "metric", "status", "score", "made"), rows, [job.data for job in jobs]
-
-
-def _score_of(result: Any) -> float | None:
-    """Return the score of a result, or the mean of a report."""
-    score = getattr(result, "score", None)
-    value = getattr(score, "value", score)
-    return float(value) if isinstance(value, int | float) else None
+    ]
+    absent = None if options.full else {"error", "result"}
+    documents = [job.data.model_dump(mode="json", by_alias=True, exclude=absent) for job in jobs]
+    return ("job", "metric", "status", "verdict", "score", "made"), rows, documents
 
 
 def _batches(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
     def fits(batch: Any) -> bool:
         return options.status in (None, batch.status) and options.metric in (None, batch.metric)
 
-    listed = ts.batches.list(created_after=since(options.since))
+    listed = ts.batches.list(created_after=since(options.since), metadata=dict(options.metadata))
     batches = list(islice(filter(fits, listed), options.limit))
     rows = []
     for batch in batches:

@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 from touchstone_client.cli.output import WRONG
 
 Run = Callable[..., int]
+VERDICTS = ("holds_up", "problem_found", "not_tested")
 SPLITS = "metadata.KEY, model, language or verdict"
 EPILOG = """\
 environment:
@@ -160,11 +161,18 @@ def _objects(commands: Parsers) -> None:
     add("kind", choices=("jobs", "batches", "files"), help="What to list.")
     add("--status", help="List only those with this status.")
     add("--metric", help="List only those of this metric.")
+    add("--verdict", choices=VERDICTS, help="List only jobs with this verdict.")
+    add("--batch", metavar="BATCH", help="List only jobs of this batch.")
+    add(
+        "--metadata", type=pair, action="append", default=[], metavar="KEY=VALUE",
+        help="List only jobs or batches with this metadata. Repeatable.",
+    )  # fmt: skip
     add(
         "--since", metavar="TIME",
         help="List only newer ones: 30m, 1h30m or 2d ago, or a date such as 2026-11-26.",
     )  # fmt: skip
     add("--limit", type=at_least_one, default=20, help="Maximum number to list (default 20).")
+    add("--full", action="store_true", help="With --json: print whole jobs instead of summaries.")
 
     says = "Show a job or a batch, or the content of a file."
     add = command(commands, "get", says, runs("objects", "get")).add_argument
