@@ -184,6 +184,15 @@ def _objects(commands: Parsers) -> None:
     ).add_argument
     add("ids", nargs="+", metavar="ID", help="Ids of jobs or batches.")
 
+    says = "Delete ended jobs: their requests, results and lines in batch files."
+    add = command(commands, "delete", says, runs("objects", "delete")).add_argument
+    add("ids", nargs="*", metavar="JOB_ID", help="Ids of jobs.")
+    add(
+        "--metadata", type=pair, action="append", default=[], metavar="KEY=VALUE",
+        help="Delete all jobs and batch lines with this metadata. Repeatable: all must match.",
+    )  # fmt: skip
+    add("--yes", action="store_true", help="Delete without a question.")
+
     says = "List the metrics, or show the required fields of a metric with an example."
     add = command(commands, "metrics", says, runs("objects", "metrics")).add_argument
     add("name", nargs="?", metavar="NAME", help="Metric to show.")
