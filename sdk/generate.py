@@ -57,7 +57,7 @@ KINDS = (  # the last word of a component's name -> its base
     (re.compile(r"ExplanationsResult"), "Answered"),
     (re.compile(r"BatchReport"), "Report"),
     (re.compile(r"SystemComparison"), "Shown"),
-    (re.compile(r"Job"), "JobMessage"),
+    (re.compile(r"Job(Summary)?"), "JobMessage"),
 )
 WORDS = {
     "__aenter__": "__enter__",

@@ -12,6 +12,7 @@ import yaml
 
 from tests.end_to_end.service import Service, environment
 from tests.integrations.conftest import EXAMPLES
+from tests.sdk.recorded_service import recorded_service
 
 FOLDER = EXAMPLES / "ci_gate"
 PREMISES = [f"A man plays a guitar on street {number}." for number in range(8)]
@@ -48,6 +49,23 @@ def test_it_stops_what_is_worse(service: Service, tmp_path: Path) -> None:
     assert same.returncode == 0, same.stderr
     assert strict.returncode == 0, "identical scores are no change, however few there are"
     assert worse.returncode == 2, worse.stdout + worse.stderr
+
+
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_missing_argument_is_a_wrong_command_line(shell: str) -> None:
+    command = [shell, str(FOLDER / "gate.sh"), "ftc", "new.jsonl"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "usage" in ran.stderr) == (64, True)
+
+
+def test_an_unknown_metric_is_a_wrong_command_line(tmp_path: Path) -> None:
+    new = written(tmp_path / "new.jsonl", GOOD, "a guitar")
+    command = ["sh", str(FOLDER / "gate.sh"), "nope", str(new), str(tmp_path / "base.txt")]
+    path = {"PATH": f"{Path(sys.executable).parent}:{environment()['PATH']}"}
+    with recorded_service() as recorded:
+        told = environment() | path | {"TOUCHSTONE_URL": recorded.url}
+        ran = subprocess.run(command, env=told, capture_output=True, text=True, check=False)
+    assert (ran.returncode, "choose one of:" in ran.stderr) == (64, True)
 
 
 def test_the_action_gives_the_script_every_input() -> None:

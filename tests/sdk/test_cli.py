@@ -12,21 +12,28 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from io import StringIO
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
+from scipy.stats import binomtest
 
 from tests.gateway.results import recorded
 from tests.patience import SECONDS, busy, eventually
 from tests.sdk.recorded_service import RecordedService, recorded_service
 from tests.sdk.test_imports import empty, run
 from touchstone_client import Touchstone
+from touchstone_client._lines import batch_file
 from touchstone_client._wire import part_of
 from touchstone_client.cli.main import main
 from touchstone_client.cli.objects import form_of
 from touchstone_client.cli.output import WORSE, WRONG, Output, WrongUse, aligned, clean
 from touchstone_client.cli.parser import parser
+from touchstone_client.cli.reports import sign_p
+from touchstone_client.data import ColumnMapping
+from touchstone_client.data.readers import table_of
 
 __all__ = ["empty"]
 MOST_MEMORY = 200_000_000
@@ -159,6 +166,21 @@ def test_a_command_prints_plain_lines_or_one_json_document(
     assert "\x1b" not in shown
     assert main([*TABLES[name], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)
+
+
+def test_jobs_are_listed_with_their_verdicts(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ["list", "jobs", "--verdict", "holds_up", "--batch", BATCH, "--metadata", "a=b"]
+    assert main(command) == 0
+    assert "verdict" in capsys.readouterr().out.splitlines()[0]
+    query = parse_qs(typed.queries["GET /v1/jobs"])
+    filters = {"verdict": ["holds_up"], "batch": [BATCH], "metadata[a]": ["b"]}
+    assert filters.items() <= query.items()
+    assert main(["list", "jobs", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == recorded("list_jobs")["data"]
+    assert main(["list", "jobs", "--json", "--full"]) == 0
+    assert "expand=details" in typed.queries["GET /v1/jobs"]
 
 
 def test_the_widest_column_is_cut_and_no_terminal_is_obeyed() -> None:
@@ -314,6 +336,46 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert not capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("lost", "gained", "verdicts", "code"),
+    [
+        (6, 0, [], WORSE),
+        (4, 0, [], 0),
+        (6, 6, [], 0),
+        (0, 6, [], 0),
+        (0, 0, [{"first": "not_tested", "second": "holds_up", "pairs": 5}], WORSE),
+        (0, 0, [{"first": "not_tested", "second": "not_tested", "pairs": 5}], 0),
+    ],
+)
+def test_a_batch_that_loses_its_scores_is_worse(
+    lost: int,
+    gained: int,
+    verdicts: list[Any],
+    code: int,
+    typed: RecordedService,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    report = recorded("report_hatexscore")
+    ends = {"value": 0.0, "low": -0.9, "high": 0.9, "of": 1, "clusters": 1}
+    score = {"component": "score", "pairs": 1, "difference": ends, "better": 0, "equal": 1}
+    names = ("p_value", "p_t", "p_randomization", "p_wilcoxon", "effect", "p_adjusted")
+    score |= dict.fromkeys(names) | {"worse": 0}
+    counts = {"pairs": 12, "unpaired_a": 0, "unpaired_b": 0, "left_out": {}, "warnings": []}
+    counts |= {"undefined_a": lost, "undefined_b": gained, "verdicts": verdicts}
+    report["result"]["comparison"] = counts | {"differences": [score]}
+    typed.changed["POST /v1/reports"] = report
+    assert main(["compare", BATCH, BATCH, "--fail-if", "high < 0"]) == code
+    said = capsys.readouterr()
+    assert f"lines with a score: {lost} lost, {gained} gained" in said.out
+    assert ("more than chance explains" in said.err) is (code == WORSE)
+
+
+@pytest.mark.parametrize(("lost", "gained"), [(0, 0), (5, 0), (9, 4), (400, 380)])
+def test_the_sign_test_is_exact(lost: int, gained: int) -> None:
+    expected = binomtest(lost, lost + gained, alternative="greater").pvalue if lost else 1.0
+    assert sign_p(lost, gained) == pytest.approx(expected)
+
+
 def test_a_plan_is_asked_for_as_typed(
     typed: RecordedService, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -348,12 +410,18 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     [
         (["get", "nothing"], WRONG, "is not an id"),
         (["list", "files", "--metric", "hatexscore"], WRONG, "files have no metric"),
+        (["list", "batches", "--verdict", "holds_up"], WRONG, "`touchstone list jobs`"),
         (["list", "jobs", "--since", "soon"], WRONG, "30m, 1h30m, 2d"),
         (["submit", "/nowhere.jsonl"], WRONG, "/nowhere.jsonl: No such file"),
         (["score", "hatexscore"], WRONG, "no request"),
         (["submit", "in.jsonl", "--metric=hatexscore", "--output=a.csv"], WRONG, "add --wait"),
         (["submit", "in.jsonl", "--metric=hatexscore", "--errors=a.csv"], WRONG, "add --wait"),
-        (["metrics", "astrology"], WRONG, "hatexscore"),
+        (["metrics", "astrology"], WRONG, "choose one of: consistency, cot2el, "),
+        (["score", "astrology", "--text", "a"], WRONG, "choose one of: consistency, cot2el, "),
+        (["submit", "in.jsonl", "--metric", "nope"], WRONG, "choose one of: consistency, cot2el, "),
+        (["delete"], WRONG, "say which jobs"),
+        (["delete", JOB, "--metadata", "a=b"], WRONG, "say which jobs"),
+        (["delete", BATCH, "--yes"], WRONG, "is not the id of a job"),
         (["get", "job_x/y"], 1, "Not found"),
     ],
 )
@@ -382,6 +450,60 @@ def test_columns_that_are_guessed_are_said(
     assert "text is read from the column post, explanation is read from the column why" in said.err
     assert main([*command, "--map", "text=post", "--map", "explanation=why"]) == 0
     assert main([*command, "--map", "text=nowhere"]) == WRONG
+
+
+def test_fields_that_are_swapped_with_columns_are_recognised(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "posts.csv"
+    file.write_text("Body,why\na,b\n")
+    assert main(["submit", str(file), "--metric", "hatexscore", "--map", "Body=text"]) == WRONG
+    assert "or --map text=Body" in capsys.readouterr().err
+    assert main(["submit", str(file), "--metric", "hatexscore", "--map", "Body=why"]) == WRONG
+    assert "comes first" not in capsys.readouterr().err
+
+
+def test_a_table_that_convert_wrote_is_sent_whole(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    posts, table = tmp_path / "posts.jsonl", tmp_path / "posts.csv"
+    request = {"id": "1", "text": "=a", "explanation": "b", "decision": None, "options": {"k": 0.5}}
+    posts.write_text(json.dumps(request), "utf-8")
+    assert main(["convert", str(posts), str(table)]) == 0
+    assert main(["submit", str(table), "--metric", "hatexscore"]) == 0
+    assert "touchstone.fields" not in capsys.readouterr().err
+    with batch_file(str(table), "/v1/scores/hatexscore") as (_, content):
+        line = json.loads(content.read())
+    assert {"id": line["custom_id"], **line["body"]} == request
+    keep = ColumnMapping({"metadata": ["decision", "text"]})
+    with table_of(table) as rows:
+        assert keep.request(next(rows.rows)[1]) == {"metadata": {"text": "=a"}}
+
+
+def test_jobs_are_deleted_after_a_question(
+    typed: RecordedService, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    typed.changed["DELETE /v1/jobs/ID"] = {"id": JOB, "object": "job", "deleted": True}
+    answer = {"object": "job_deletion", "jobs": 2, "lines": 3, "open": 0}
+    typed.changed["DELETE /v1/jobs"] = answer
+    assert main(["delete", JOB]) == WRONG
+    assert not [one for one in typed.asked if one.startswith("DELETE")]
+    assert "the request, the result and the lines in batch files" in capsys.readouterr().err
+    assert main(["delete", JOB, JOB, "--yes"]) == 0
+    assert typed.asked.count("DELETE /v1/jobs/ID") == 2
+    capsys.readouterr()
+    assert main(["delete", "--metadata", "user=u17", "--yes"]) == 0
+    assert capsys.readouterr().out == "2 jobs and 3 lines of batches deleted\n"
+    assert parse_qs(typed.queries["DELETE /v1/jobs"]) == {"metadata[user]": ["u17"]}
+    typed.changed["DELETE /v1/jobs"] = answer | {"open": 1}
+    assert main(["delete", "--metadata", "user=u17", "--yes"]) == 1
+    assert "1 jobs have not ended" in capsys.readouterr().err
+    typed.asked.clear()
+    for typed_answer, code in (("n\n", WRONG), ("y\n", 0)):
+        monkeypatch.setattr(sys, "stdin", StringIO(typed_answer))
+        monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+        assert main(["delete", JOB]) == code
+    assert typed.asked == ["DELETE /v1/jobs/ID"]
 
 
 @pytest.mark.parametrize("since", ["2026-11-26", "2026-11-26T08:00:00Z", "1h30m", "2d"])

@@ -25,7 +25,7 @@ from touchstone_client._sync.handles import Batch, Job
 from touchstone_client._sync.resources import Pages
 from touchstone_client._wire import METRICS, job_of
 
-OTHERWISE = {"limit", "after", "order", "prefer", "expand", "id", "history"}  # or by other calls
+OTHERWISE = {"limit", "after", "order", "prefer", "id", "history"}  # or by other calls
 HEALTH = {"get_health", "get_readiness"}  # of who runs the service: `touchstone doctor` asks
 ID = "0" * 32
 ARGUMENTS: dict[str, Any] = {
@@ -132,11 +132,36 @@ def test_filters_are_sent_as_the_api_reads_them() -> None:
         "created_after": ["1795651200"],
         "created_before": ["9"],
         "metadata[user]": ["ü 17"],
-        "expand": ["result"],
         "limit": ["100"],
     }
     asked = {"metadata[a]": ["1"], "metadata[b]": ["2"], "limit": ["100"]}
     assert parse_qs(made.queries["GET /v1/batches"]) == asked
+
+
+def test_what_is_listed_is_a_summary_with_the_fields_of_the_api() -> None:
+    listed, whole = recorded("list_jobs"), recorded("get_job")
+    facts = {"metric": "sor", "verdict": "holds_up", "score": 0.5, "decision": "illegal"}
+    summary = listed["data"][0] | facts
+    with recorded_service() as made, Touchstone(made.url) as client:
+        made.changed["GET /v1/jobs"] = listed | {"data": [summary], "has_more": False}
+        (job,) = client.jobs.list()
+        for name, value in summary.items():
+            assert name == "object" or getattr(job, name) == value, name
+        assert job.result is None
+        assert job.wait().score == whole["result"]["score"]  # which is fetched
+        job = client.jobs.get(job.id)
+    assert whole["request"]
+    assert job.request == whole["request"]
+    assert (job.verdict, job.score) == (whole["result"]["verdict"], whole["result"]["score"])
+
+
+def test_a_misspelt_field_is_an_error_of_types(service: RecordedService) -> None:
+    """mypy reports an ignored error that does not occur."""
+    with Touchstone(service.url, patience=0) as client:
+        with suppress(TouchstoneError):
+            client.jobs.create("ftc", hypotheses="b")  # type: ignore[call-overload]
+        with suppress(TouchstoneError):
+            client.score("hatexscore", text="a", desicion="x")  # type: ignore[call-overload]
 
 
 def pattern(method: str, path: str) -> str:

@@ -114,8 +114,10 @@ def read(message: type[M], answer: Answer) -> M:
 
 
 def job_of(value: Fields) -> JobMessage:
-    """Return the job with its result as a message of the metric's type. If this version does not
-    know the metric, return a plain job."""
+    """Return the job with its result as a message of the metric's type, or its summary. If this
+    version does not know the metric, return a plain job."""
+    if "result" not in value and "decision" in value:
+        return models.JobSummary.model_validate(value)
     metric, result = str(value.get("metric")), value.get("result")
     kind = models.BatchReport if metric.endswith("-report") else result_types().get(metric)
     if kind is None:

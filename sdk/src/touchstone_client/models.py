@@ -1758,7 +1758,7 @@ class JobProgress(Message):
     ]
 
 
-class JobSummary(Message):
+class JobSummary(JobMessage):
     id: str
     object: Literal['job'] = 'job'
     metric: str

@@ -258,7 +258,7 @@ class AsyncTouchstone:
     @overload
     async def score(self, metric: Literal["consistency"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.ConsistencyRequest]) -> models.ConsistencyResult: ...  # noqa: E501
     @overload
-    async def score(self, metric: str, request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Any: ...  # noqa: E501
+    async def score(self, metric: str, request: Asked = None, /, *, wait: float | None = WAIT_SECONDS) -> Any: ...  # noqa: E501
     # fmt: on
     async def score(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from touchstone_client._async.api import AsyncApi, StreamLost, unseen
 from touchstone_client._base import Answered, JobMessage
@@ -65,8 +65,63 @@ class AsyncJob(Generic[R]):
         return self.data.status in ENDED
 
     @property
+    def batch_id(self) -> str | None:
+        """The id of the job's batch."""
+        return self.data.batch_id
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The metadata of the request."""
+        return self.data.metadata
+
+    @property
+    def created_at(self) -> int:
+        """The Unix time at which the job was created."""
+        return self.data.created_at
+
+    @property
+    def started_at(self) -> int | None:
+        """The Unix time at which the job was started."""
+        return self.data.started_at
+
+    @property
+    def finished_at(self) -> int | None:
+        """The Unix time at which the job ended."""
+        return self.data.finished_at
+
+    @property
+    def verdict(self) -> str | None:
+        """The verdict of the result: holds_up, problem_found or not_tested."""
+        return cast("str | None", self._summarised("verdict"))
+
+    @property
+    def score(self) -> float | None:
+        """The score of the result, or the mean of a report. None if it is undefined."""
+        score = self._summarised("score")
+        return cast("float | None", getattr(score, "value", score))
+
+    @property
+    def decision(self) -> str | None:
+        """The explained decision: as sent, or in items of `jobs.list` also as the explanation
+        states it."""
+        sent = (self.request or {}).get("decision")
+        return cast("str | None", getattr(self.data, "decision", sent))
+
+    @property
+    def request(self) -> dict[str, Any] | None:
+        """The request with its defaults, after `jobs.get` or `refresh`. None in lists, and if its
+        texts are not stored."""
+        return getattr(self.data, "request", None)
+
+    def _summarised(self, name: str) -> Any:
+        """Return a field of the summary or of the result."""
+        is_summary = isinstance(self.data, models.JobSummary)
+        return getattr(self.data if is_summary else self.data.result, name, None)
+
+    @property
     def result(self) -> R | None:
-        """Return the result, or None until the job has succeeded."""
+        """Return the result, or None until the job has succeeded and in summaries of
+        `jobs.list`."""
         result: R | None = self.data.result
         if isinstance(result, Answered):
             result._job, result._sent = self, self._sent  # noqa: SLF001 - a result knows its job
@@ -83,6 +138,8 @@ class AsyncJob(Generic[R]):
         limit. Raises JobFailed, JobCancelled, or TimedOut while the job continues."""
         if not self.is_final:
             self.data = job_of(await self._api.ended_job(self.id, timeout))
+        elif isinstance(self.data, models.JobSummary):
+            await self.refresh()
         if self.status == "cancelled":
             raise JobCancelled(self.id)
         if self.result is None:

@@ -6,7 +6,17 @@ import json
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 from urllib.parse import urlencode
 
 from pydantic import BaseModel
@@ -90,6 +100,32 @@ class AsyncResource:
 class AsyncJobs(AsyncResource):
     """The operations of `/v1/jobs`."""
 
+    # fmt: off
+    @overload
+    async def create(self, metric: Literal["explanations"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.ExplanationsRequest]) -> AsyncJob[models.ExplanationsResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["inference"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.InferenceRequest]) -> AsyncJob[models.InferenceResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["similarity"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.SimilarityRequest]) -> AsyncJob[models.SimilarityResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["hatexscore"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.HatexscoreRequest]) -> AsyncJob[models.HatexscoreResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["ice"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.IceRequest]) -> AsyncJob[models.IceResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["haf"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.HafRequest]) -> AsyncJob[models.HafResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["ftc"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.FtcRequest]) -> AsyncJob[models.FtcResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["hlv"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.HlvRequest]) -> AsyncJob[models.HlvResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["cot2el"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.Cot2elRequest]) -> AsyncJob[models.Cot2elResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["sor"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.SorRequest]) -> AsyncJob[models.SorResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: Literal["consistency"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.ConsistencyRequest]) -> AsyncJob[models.ConsistencyResult]: ...  # noqa: E501
+    @overload
+    async def create(self, metric: str, request: BaseModel | Fields | None = None, /) -> AsyncJob[Any]: ...  # noqa: E501
+    # fmt: on
     async def create(
         self, metric: str, request: BaseModel | Fields | None = None, /, **fields: Any
     ) -> AsyncJob[Any]:
@@ -131,8 +167,10 @@ class AsyncJobs(AsyncResource):
         created_after: Time = None,
         created_before: Time = None,
         metadata: Mapping[str, str] | None = None,
+        expand: Literal["result", "details"] | None = None,
     ) -> AsyncPages[AsyncJob[Any]]:
-        """Return jobs, newest first. `created_after` is inclusive, and `created_before` is not."""
+        """Return summaries of jobs, newest first: jobs without `result`. `expand="result"` fetches
+        whole jobs. `created_after` is inclusive, and `created_before` is not."""
 
         def entry(value: Any) -> AsyncJob[Any]:
             return AsyncJob(self._api, job_of(value))
@@ -147,7 +185,7 @@ class AsyncJobs(AsyncResource):
             created_after=created_after,
             created_before=created_before,
             metadata=metadata,
-            expand="result",
+            expand=expand,
         )
 
     async def cancel(self, job_id: str) -> AsyncJob[Any]:

@@ -259,7 +259,7 @@ class Touchstone:
     @overload
     def score(self, metric: Literal["consistency"], request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Unpack[_requests.ConsistencyRequest]) -> models.ConsistencyResult: ...  # noqa: E501
     @overload
-    def score(self, metric: str, request: Asked = None, /, *, wait: float | None = WAIT_SECONDS, **fields: Any) -> Any: ...  # noqa: E501
+    def score(self, metric: str, request: Asked = None, /, *, wait: float | None = WAIT_SECONDS) -> Any: ...  # noqa: E501
     # fmt: on
     def score(
         self,

@@ -7,7 +7,17 @@ import json
 from collections.abc import Iterator, Callable, Mapping, Sequence
 from datetime import datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    BinaryIO,
+    Generic,
+    Literal,
+    TypeAlias,
+    TypeVar,
+    cast,
+    overload,
+)
 from urllib.parse import urlencode
 
 from pydantic import BaseModel
@@ -91,6 +101,32 @@ class Resource:
 class Jobs(Resource):
     """The operations of `/v1/jobs`."""
 
+    # fmt: off
+    @overload
+    def create(self, metric: Literal["explanations"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.ExplanationsRequest]) -> Job[models.ExplanationsResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["inference"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.InferenceRequest]) -> Job[models.InferenceResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["similarity"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.SimilarityRequest]) -> Job[models.SimilarityResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["hatexscore"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.HatexscoreRequest]) -> Job[models.HatexscoreResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["ice"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.IceRequest]) -> Job[models.IceResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["haf"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.HafRequest]) -> Job[models.HafResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["ftc"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.FtcRequest]) -> Job[models.FtcResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["hlv"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.HlvRequest]) -> Job[models.HlvResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["cot2el"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.Cot2elRequest]) -> Job[models.Cot2elResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["sor"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.SorRequest]) -> Job[models.SorResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: Literal["consistency"], request: BaseModel | Fields | None = None, /, **fields: Unpack[_requests.ConsistencyRequest]) -> Job[models.ConsistencyResult]: ...  # noqa: E501
+    @overload
+    def create(self, metric: str, request: BaseModel | Fields | None = None, /) -> Job[Any]: ...  # noqa: E501
+    # fmt: on
     def create(
         self, metric: str, request: BaseModel | Fields | None = None, /, **fields: Any
     ) -> Job[Any]:
@@ -132,8 +168,10 @@ class Jobs(Resource):
         created_after: Time = None,
         created_before: Time = None,
         metadata: Mapping[str, str] | None = None,
+        expand: Literal["result", "details"] | None = None,
     ) -> Pages[Job[Any]]:
-        """Return jobs, newest first. `created_after` is inclusive, and `created_before` is not."""
+        """Return summaries of jobs, newest first: jobs without `result`. `expand="result"` fetches
+        whole jobs. `created_after` is inclusive, and `created_before` is not."""
 
         def entry(value: Any) -> Job[Any]:
             return Job(self._api, job_of(value))
@@ -148,7 +186,7 @@ class Jobs(Resource):
             created_after=created_after,
             created_before=created_before,
             metadata=metadata,
-            expand="result",
+            expand=expand,
         )
 
     def cancel(self, job_id: str) -> Job[Any]:

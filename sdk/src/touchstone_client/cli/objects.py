@@ -1,4 +1,4 @@
-"""The commands `list`, `get`, `cancel`, `judgements` and `metrics`."""
+"""The commands `list`, `get`, `cancel`, `delete`, `judgements` and `metrics`."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import re
 import time
 from argparse import Namespace
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -16,7 +17,14 @@ from touchstone_client._base import Result
 from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._wire import OTHERS
-from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse, has_ended
+from touchstone_client.cli.output import (
+    DONE,
+    REFUSED,
+    Output,
+    WrongUse,
+    has_ended,
+    require_agreement,
+)
 from touchstone_client.cli.scoring import show_result
 from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
@@ -52,8 +60,10 @@ def since(text: str | None) -> int:
 
 def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
     """List jobs, batches or other objects, newest first."""
-    if options.kind == "files" and (options.metric or options.status):
-        raise WrongUse("files have no metric and no status; leave out --metric and --status")
+    if options.kind == "files" and (options.metric or options.status or options.metadata):
+        raise WrongUse("files have no metric, status and metadata: leave out such options")
+    if options.kind != "jobs" and (options.verdict or options.batch or options.full):
+        raise WrongUse("--verdict, --batch and --full are options of `touchstone list jobs`")
     of = {"jobs": _jobs, "batches": _batches, "files": _files}
     head, rows, documents = of[options.kind](ts, options)
     output.table(head, rows)
@@ -86,29 +96,29 @@ def form_of(target: str) -> str:
 
 def _jobs(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
     listed = ts.jobs.list(
-        status=options.status, metric=options.metric, created_after=since(options.since)
+        status=options.status,
+        metric=options.metric,
+        batch=options.batch,
+        verdict=options.verdict,
+        created_after=since(options.since),
+        metadata=dict(options.metadata),
+        expand="details" if options.full else None,
     )
     jobs = list(islice(listed, options.limit))
     rows = [
-        (job.id, job.metric, job.status, _score_of(job.result),
-         moment(job.data.created_at))
+        (job.id, job.metric, job.status, job.verdict, job.score, moment(job.created_at))
         for job in jobs
-    ]  # fmt: skip
-    return ("job", "metric", "status", "score", "made"), rows, [job.data for job in jobs]
-
-
-def _score_of(result: Any) -> float | None:
-    """Return the score of a result, or the mean of a report."""
-    score = getattr(result, "score", None)
-    value = getattr(score, "value", score)
-    return float(value) if isinstance(value, int | float) else None
+    ]
+    absent = None if options.full else {"error", "result"}
+    documents = [job.data.model_dump(mode="json", by_alias=True, exclude=absent) for job in jobs]
+    return ("job", "metric", "status", "verdict", "score", "made"), rows, documents
 
 
 def _batches(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
     def fits(batch: Any) -> bool:
         return options.status in (None, batch.status) and options.metric in (None, batch.metric)
 
-    listed = ts.batches.list(created_after=since(options.since))
+    listed = ts.batches.list(created_after=since(options.since), metadata=dict(options.metadata))
     batches = list(islice(filter(fits, listed), options.limit))
     rows = []
     for batch in batches:
@@ -224,6 +234,37 @@ def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
     return code
 
 
+def delete(ts: Touchstone, options: Namespace, output: Output) -> int:
+    """Delete jobs by id or by metadata. Return 1 if one of them was not deleted."""
+    if bool(options.ids) == bool(options.metadata):
+        raise WrongUse("say which jobs: give their ids, or --metadata KEY=VALUE")
+    if wrong := [id for id in options.ids if not id.startswith("job_")]:
+        raise WrongUse(f"{wrong[0]!r} is not the id of a job, which begins with job_")
+    where = dict(options.metadata)
+    words = " and ".join(f"{key}={value}" for key, value in where.items())
+    which = f"of all ended jobs with {words}" if where else f"of {', '.join(options.ids)}"
+    output.say(f"This deletes the request, the result and the lines in batch files {which}.")
+    require_agreement("delete them?", "nothing was deleted: --yes deletes", options.yes)
+    if where:
+        deleted = ts.jobs.delete_where(where)
+        output.document(deleted)
+        output.line(f"{deleted.jobs} jobs and {deleted.lines} lines of batches deleted")
+        if deleted.open:
+            output.say(f"{deleted.open} jobs have not ended and were not deleted")
+        return REFUSED if deleted.open else DONE
+    code, documents = DONE, []
+    for id in options.ids:
+        try:
+            documents.append(ts.jobs.delete(id))
+        except ApiError as error:
+            output.say(f"{id}: {error}")
+            code = REFUSED
+            continue
+        output.line(f"{id} deleted")
+    output.document(documents)
+    return code
+
+
 def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
     """List the metrics of the service."""
     described = ts.description()
@@ -235,9 +276,14 @@ def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
         return DONE
     metric = {**listed, **_others(described)}.get(options.name)
     if metric is None:
-        raise WrongUse(f"there is no metric {options.name!r}; choose one of: {', '.join(listed)}")
+        raise no_metric(options.name, listed)
     _metric(options.name, metric, output)
     return DONE
+
+
+def no_metric(name: str, listed: Iterable[str]) -> WrongUse:
+    """Return the error for an unknown metric."""
+    return WrongUse(f"there is no metric {name!r}; choose one of: {', '.join(listed)}")
 
 
 @dataclass(frozen=True)

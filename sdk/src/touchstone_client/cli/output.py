@@ -151,6 +151,19 @@ def has_ended(batch: Any, output: Output) -> bool:
     return bool(batch.is_final)
 
 
+def require_agreement(question: str, otherwise: str, is_agreed: bool) -> None:
+    """Ask on the terminal. Raises WrongUse with `otherwise` without a terminal, and unless the
+    answer is yes."""
+    if is_agreed:
+        return
+    if sys.stdin.isatty():
+        sys.stderr.write(f"{question} [y/N] ")
+        sys.stderr.flush()
+        if sys.stdin.readline().strip().lower() in ("y", "yes"):
+            return
+    raise WrongUse(otherwise)
+
+
 def plain(value: Any) -> Any:
     """Return the value with messages converted to plain JSON values."""
     from touchstone_client._sync.handles import Batch  # which `--help` need not load

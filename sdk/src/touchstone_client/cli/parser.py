@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeAlias
 from touchstone_client.cli.output import WRONG
 
 Run = Callable[..., int]
+VERDICTS = ("holds_up", "problem_found", "not_tested")
 SPLITS = "metadata.KEY, model, language or verdict"
 EPILOG = """\
 environment:
@@ -172,12 +173,19 @@ def _objects(commands: Parsers) -> None:
     add("kind", choices=("jobs", "batches", "files"), help="Kind of object to list.")
     add("--status", help="List only those with this status.")
     add("--metric", help="List only those with this metric.")
+    add("--verdict", choices=VERDICTS, help="List only jobs with this verdict.")
+    add("--batch", metavar="BATCH", help="List only jobs of this batch.")
+    add(
+        "--metadata", type=pair, action="append", default=[], metavar="KEY=VALUE",
+        help="List only jobs or batches with this metadata. Repeatable.",
+    )  # fmt: skip
     add(
         "--since", metavar="TIME",
         help="List only what was created since this time: a duration such as 30m, 1h30m or 2d, or "
             "a date such as 2026-11-26.",
     )  # fmt: skip
     add("--limit", type=at_least_one, default=20, help="Maximum number to list (default 20).")
+    add("--full", action="store_true", help="With --json: print whole jobs instead of summaries.")
 
     says = "Show a job or a batch, or the content of a file."
     add = command(commands, "get", says, runs("objects", "get")).add_argument
@@ -192,6 +200,15 @@ def _objects(commands: Parsers) -> None:
         commands, "cancel", "Cancel jobs or batches.", runs("objects", "cancel")
     ).add_argument
     add("ids", nargs="+", metavar="ID", help="Ids of jobs or batches.")
+
+    says = "Delete ended jobs: their requests, results and lines in batch files."
+    add = command(commands, "delete", says, runs("objects", "delete")).add_argument
+    add("ids", nargs="*", metavar="JOB_ID", help="Ids of jobs.")
+    add(
+        "--metadata", type=pair, action="append", default=[], metavar="KEY=VALUE",
+        help="Delete all jobs and batch lines with this metadata. Repeatable: all must match.",
+    )  # fmt: skip
+    add("--yes", action="store_true", help="Delete without a question.")
 
     says = "List the metrics, or show the required fields of a metric with an example."
     add = command(commands, "metrics", says, runs("objects", "metrics")).add_argument
@@ -268,7 +285,8 @@ def _reports(commands: Parsers) -> None:
         help="Exit with code 2 if this condition is true. It may use the difference of the mean "
             "scores (new minus baseline), the ends low and high of its interval, and p. 'high < "
             "0' fails if the new batch is shown to be worse. 'low < -0.05' fails unless a loss "
-            "of more than 0.05 is ruled out. Identical scores always pass.",
+            "of more than 0.05 is ruled out. Identical scores always pass. Exit code 2 also "
+            "means that significantly more lines lost their score or verdict than gained one.",
     )  # fmt: skip
 
     says = (

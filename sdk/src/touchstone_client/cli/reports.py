@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import re
 from argparse import Namespace
@@ -23,6 +24,7 @@ from touchstone_client.errors import BadRequest
 WORST = 10
 BIGGEST = 10
 LEAST_P = 0.001  # a smaller p-value is shown as below it
+ALPHA = 0.05  # of the test that a batch loses scores
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 PLAN_OPTIONS = ("effect", "beat_rate", "power", "alpha")
@@ -35,6 +37,7 @@ NEEDED = {
     "one_sided_draws": "draws for a one-sided test of one explanation",
 }
 ENDS = ("value", "low", "high", "of")
+UNTESTED = "not_tested"
 CHANCE = ("control", "chance", "null", "share_beaten", "win_rate")  # what a report calls it
 
 
@@ -404,6 +407,8 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
     for difference in comparison.differences[:1]:
         if (texts := difference.difference.clusters) is not None:
             output.line(f"with a score in both: {difference.pairs} lines of {texts} texts")
+    for what, lost, gained in _losses(comparison):
+        output.line(f"{what}: {lost} lost, {gained} gained")
     rows = [
         (
             gap.component,
@@ -426,11 +431,41 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
         output.say(f"warning: {warning}")
 
 
+def _losses(comparison: Any) -> Iterator[tuple[str, int, int]]:
+    """Yield (what, lost, gained) for scores and for verdicts other than `not_tested`. A lost one is
+    in the baseline but not in the new batch."""
+    yield "lines with a score", comparison.undefined_a, comparison.undefined_b
+    verdicts = [(row.first, row.second, row.pairs) for row in comparison.verdicts or ()]
+    lost, gained = (
+        sum(pairs for *both, pairs in verdicts if both[side] == UNTESTED != both[1 - side])
+        for side in (0, 1)
+    )
+    yield "lines with a tested verdict", lost, gained
+
+
+def sign_p(lost: int, gained: int) -> float:
+    """Return the exact one-sided p-value of the sign test that more are lost than gained."""
+    n = lost + gained
+    ways = math.lgamma(n + 1) - n * math.log(2)
+    return sum(
+        math.exp(ways - math.lgamma(k + 1) - math.lgamma(n - k + 1)) for k in range(lost, n + 1)
+    )
+
+
 def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """Return the exit status for `--fail-if`: WORSE if its rule is true for the score, REFUSED if
-    the tested value is undefined, else DONE."""
+    """Return the exit status for `--fail-if`: WORSE if its rule is true for the score, or if the
+    new batch loses significantly more scores than it gains. REFUSED if the tested value is
+    undefined, else DONE."""
     if rule is None:
         return DONE
+    for what, lost, gained in _losses(comparison):
+        if (p := sign_p(lost, gained)) <= ALPHA:
+            output.say(
+                f"{what}: the new batch lost {lost} of the baseline's and gained {gained}, more "
+                f"than chance explains (one-sided sign test, p = {p_shown(p)}). `touchstone report "
+                "NEW` says why lines have none."
+            )
+            return WORSE
     (score,) = [
         difference for difference in comparison.differences if difference.component == "score"
     ]

@@ -17,6 +17,7 @@ from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import Files, endpoint_of
+from touchstone_client._wire import METRICS, OTHERS
 from touchstone_client.cli.output import (
     DONE,
     INTERRUPTED,
@@ -24,10 +25,11 @@ from touchstone_client.cli.output import (
     SOME_FAILED,
     Output,
     WrongUse,
+    require_agreement,
 )
 from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import target_form
-from touchstone_client.data.cells import TEXT, put, types_of, value_of
+from touchstone_client.data.cells import REST, TEXT, put, types_of, value_of
 from touchstone_client.data.mapping import ColumnMapping, from_words, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
@@ -52,6 +54,7 @@ def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> It
 
 def score(ts: Touchstone, options: Namespace, output: Output) -> int:
     """Score one request and print its result."""
+    require_metric(ts, options.metric)
     job = ts.jobs.create(options.metric, request_of(options))
     with goes_on(output, "job", job.id):
         result = job.wait(options.timeout)
@@ -157,6 +160,7 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
     refused: dict[int, str] | None = {} if options.skip_invalid else None
     reading = Reading(delimiter=options.delimiter, split=options.split, refused=refused)
     metric = options.metric or metric_in(options.file, reading)
+    require_metric(ts, metric)
     columns = mapping_of(options, metric, reading, output)
     upload = Submission(ts, metric, dict(options.metadata), output)
     try:
@@ -295,6 +299,17 @@ def end_code(batch: Any) -> int:
     return SOME_FAILED if batch.request_counts.failed else DONE
 
 
+def require_metric(ts: Touchstone, name: str) -> None:
+    """Raise WrongUse if neither this client nor the service knows the metric."""
+    if name in (*METRICS, *OTHERS):
+        return
+    from touchstone_client.cli.objects import described_metrics, no_metric
+
+    listed = described_metrics(ts.description())
+    if name not in listed:
+        raise no_metric(name, listed)
+
+
 def metric_in(file: str, reading: Reading) -> str:
     """Return the metric that the `url` of the first line names. Raises WrongUse."""
     if not is_table(file):
@@ -318,7 +333,7 @@ def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output
             require_fields(columns or {}, metric)
             return columns
         mapping = ColumnMapping.of(columns, metric, list(table.names))
-        names = [name for name in table.names if name]
+        names = [name for name in table.names if name not in ("", REST)]
     if left_out := [name for name in names if name not in mapping.needed]:
         output.say(f"not sent: {', '.join(left_out)} (--keep COLUMN sends a column as metadata)")
     if mapping.guessed:
@@ -326,19 +341,9 @@ def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output
             f"{field} is read from the column {name}" for field, name in mapping.guessed.items()
         )
         output.say(f"guessed: {guesses} (--map FIELD=COLUMN sets another column)")
-        _require_agreement(options)
+        advice = "--yes takes the guessed columns, --map FIELD=COLUMN says which column is which"
+        require_agreement("is that right?", f"nothing was sent: {advice}", options.yes)
     return mapping.columns
-
-
-def _require_agreement(options: Namespace) -> None:
-    if options.yes:
-        return
-    if not sys.stdin.isatty():
-        raise WrongUse("the columns were guessed; accept them with --yes, or set them with --map")
-    sys.stderr.write("are these columns right? [y/N] ")
-    sys.stderr.flush()
-    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise WrongUse("nothing was sent; set the columns with --map FIELD=COLUMN")
 
 
 def watch(ts: Touchstone, options: Namespace, output: Output) -> int:

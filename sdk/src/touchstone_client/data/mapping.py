@@ -147,8 +147,15 @@ def require_fields(columns: Columns, metric: str | None) -> None:
     """Raise ValueError if a known metric does not have one of the mapped fields."""
     allowed = {ID, *PARTS, *field_types(metric)} if request_of(metric) else set(columns)
     if unknown := [name for name in columns if name not in allowed]:
+        swapped = [
+            f": the field comes first, as in columns={{{source!r}: {name!r}}} or "
+            f"--map {source}={name}"
+            for name in unknown
+            if isinstance(source := columns[name], str) and source in allowed
+        ]
         raise ValueError(
             f"{metric} has no field {', '.join(unknown)}; it has {', '.join(sorted(allowed))}"
+            + "".join(swapped[:1])
         )
 
 
@@ -174,7 +181,11 @@ def _value(row: Mapping[str, Any], field: str, source: Any) -> Any:
         )
     if field == METADATA and not isinstance(source, str):
         cells = {name: row.get(name) for name in source}
-        return {name: _metadata(value) for name, value in cells.items() if not is_empty(value)}
+        return {
+            name: _metadata(value)
+            for name, cell in cells.items()
+            if not is_empty(value := cell.value if isinstance(cell, Exact) else cell)
+        }
     return row.get(source)
 
 
