@@ -13,16 +13,31 @@ class Judged(TypedDict, closed=True):
     random: NotRequired[bool]
 
 
+Label: TypeAlias = str
+
+
+Rationale: TypeAlias = str
+
+
+Rating: TypeAlias = str
+
+
 class GoldColumns(TypedDict, closed=True):
-    label: NotRequired[str]
-    rationale: NotRequired[str]
-    rating: NotRequired[str]
+    label: NotRequired[Label]
+    rationale: NotRequired[Rationale]
+    rating: NotRequired[Rating]
     accepted_from: NotRequired[float | None]
 
 
+ModelKey: TypeAlias = str
+
+
+DatasetKey: TypeAlias = str
+
+
 class HafReportOptions(TypedDict, closed=True):
-    model_key: NotRequired[str]
-    dataset_key: NotRequired[str]
+    model_key: NotRequired[ModelKey]
+    dataset_key: NotRequired[DatasetKey]
 
 
 class IceReportOptions(TypedDict, closed=True):

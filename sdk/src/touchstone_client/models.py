@@ -113,19 +113,46 @@ class Judged(Message):
     ] = False
 
 
+Label = TypeAliasType(
+    "Label", Annotated[str, Field(description='the gold label of the text')]
+)
+
+
+Rationale = TypeAliasType(
+    "Rationale",
+    Annotated[
+        str,
+        Field(
+            description='passages of the text that people marked: JSON such as `[[start, end], …]` or `[{start, end}, …]` with character offsets, `end` exclusive; `[]` if they marked nothing'
+        ),
+    ],
+)
+
+
+Rating = TypeAliasType(
+    "Rating",
+    Annotated[
+        str,
+        Field(
+            description='ratings of the explanation: one number, a list with one number per person (`4; 5`, or JSON), or one key per person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
+        ),
+    ],
+)
+
+
 class GoldColumns(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    label: Annotated[str, Field(description='the gold label of the text')] = 'gold'
+    label: Annotated[Label, Field(description='the gold label of the text')] = 'gold'
     rationale: Annotated[
-        str,
+        Rationale,
         Field(
             description='passages of the text that people marked: JSON such as `[[start, end], …]` or `[{start, end}, …]` with character offsets, `end` exclusive; `[]` if they marked nothing'
         ),
     ] = 'gold_rationale'
     rating: Annotated[
-        str,
+        Rating,
         Field(
             description='ratings of the explanation: one number, a list with one number per person (`4; 5`, or JSON), or one key per person that begins with this and `_`, as in `rating_anna`; yes and no are 1 and 0'
         ),
@@ -138,18 +165,35 @@ class GoldColumns(Message):
     ] = None
 
 
+ModelKey = TypeAliasType(
+    "ModelKey",
+    Annotated[
+        str,
+        Field(
+            description='metadata key whose value names the model of responses that the request sent'
+        ),
+    ],
+)
+
+
+DatasetKey = TypeAliasType(
+    "DatasetKey",
+    Annotated[str, Field(description='metadata key whose value names the data set')],
+)
+
+
 class HafReportOptions(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
     model_key: Annotated[
-        str,
+        ModelKey,
         Field(
             description='metadata key whose value names the model of responses that the request sent'
         ),
     ] = 'model'
     dataset_key: Annotated[
-        str, Field(description='metadata key whose value names the data set')
+        DatasetKey, Field(description='metadata key whose value names the data set')
     ] = 'dataset'
 
 
@@ -515,7 +559,7 @@ class DeletedJobs(Message):
     open: Annotated[
         int,
         Field(
-            description='matching jobs that were not deleted, because they or their batch have not ended'
+            description='matching jobs and lines that were not deleted, because they or their batch have not ended, and batches that are still being validated; if not 0, repeat the deletion later'
         ),
     ]
 

@@ -341,8 +341,8 @@ def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output
             f"{field} is read from the column {name}" for field, name in mapping.guessed.items()
         )
         output.say(f"guessed: {guesses} (--map FIELD=COLUMN sets another column)")
-        advice = "--yes takes the guessed columns, --map FIELD=COLUMN says which column is which"
-        require_agreement("is that right?", f"nothing was sent: {advice}", options.yes)
+        advice = "accept the guessed columns with --yes, or set them with --map FIELD=COLUMN"
+        require_agreement("are these columns right?", f"nothing was sent: {advice}", options.yes)
     return mapping.columns
 
 
