@@ -140,7 +140,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     disable_download()
     chosen = settings_or_exit()
     try:
-        bind(local(load_catalogue(chosen.models_file), chosen.padded_tokens))
+        bind(local(load_catalogue(chosen.models_file)))
         found = agreement(compared(asked.model, labelled(asked.file)))
     except (OSError, ValueError, ScoringError) as error:
         sys.stderr.write(f"{error}\n")

@@ -65,22 +65,18 @@ def models_for(
     models in this process."""
     if not has_local_models(services, chosen):
         return QueueModels(catalogue, states)
-    return local(catalogue, chosen.padded_tokens, states, PATIENCE_SECONDS)
+    return local(catalogue, states, PATIENCE_SECONDS)
 
 
 def local(
-    catalogue: Catalogue,
-    budget: int | None = None,
-    states: ModelStates | None = None,
-    patience: float | None = None,
+    catalogue: Catalogue, states: ModelStates | None = None, patience: float | None = None
 ) -> Models:
-    """Return models that are loaded in this process. `budget` is the number of padded tokens in a
-    forward pass."""
+    """Return models that are loaded in this process."""
     from services.inference.local_models import LocalModels  # torch: only where models are held
     from services.similarity.encoders import LocalSimilarityModels
 
     similarities = LocalSimilarityModels(catalogue, None, states, patience)
-    return LocalModels(catalogue, similarities.similarity, budget, states, patience)
+    return LocalModels(catalogue, similarities.similarity, None, states, patience)
 
 
 def register_all(names: list[str]) -> None:

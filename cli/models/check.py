@@ -142,7 +142,7 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
     from shared.models.ports import describe
 
     states, started = ModelStates(), time.perf_counter()
-    models = local(catalogue, settings_or_exit().padded_tokens, states)
+    models = local(catalogue, states)
     try:
         use = describe(models, entry.name).use
         seconds = time.perf_counter() - started

@@ -256,12 +256,6 @@ class Settings(FromEnvironment):
         description='of models with `dtype = "auto"` on a processor. `auto`: encoders compute in '
         "bfloat16 if the processor multiplies it; `float32`: the same request has the same bytes",
     )
-    padded_tokens: int | None = Field(
-        default=None,
-        ge=16,
-        le=16_777_216,
-        description="padded tokens in one forward pass of a model; none: measured from free memory",
-    )
 
     # Monitoring
     metrics_host: str = Field(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import torch
@@ -12,7 +12,6 @@ from transformers import Gemma2Config, Gemma2ForCausalLM
 
 from services.inference import classifier
 from services.inference.causal_pass import Readout
-from services.inference.classifier import LocalClassifier
 from services.inference.local_models import LocalModels
 from services.inference.weights.batcher import (
     CPU_TOKENS,
@@ -21,11 +20,10 @@ from services.inference.weights.batcher import (
     padded_tokens,
     tokens_for_memory,
 )
-from services.worker import models_for
 from shared.contracts.calls import AttributionMethod, Example
 from shared.contracts.errors import BadInput, Unavailable
 from shared.models.catalogue.catalogue import load_catalogue
-from shared.process.settings import Settings, settings
+from shared.process.settings import settings
 from tests.inference.loops import next_logits
 from tests.inference.shapes import save_gpt2
 
@@ -79,12 +77,11 @@ def test_a_head_that_caps_its_logits_answers_by_itself() -> None:
     assert float(followed[1]) == pytest.approx(float(logs[3]), abs=1e-5)
 
 
-def test_the_budget_of_the_settings_bounds_every_pass_and_changes_no_answer() -> None:
+def test_the_budget_bounds_every_pass_and_changes_no_answer() -> None:
     texts = [f"{'rain ' * (number % 7)}falls on town {number}" for number in range(40)]
     catalogue = load_catalogue(settings().models_file)
     usual = LocalModels(catalogue).classifier("embedded-hate")
-    bounded = models_for(["hatexscore"], catalogue, Settings(padded_tokens=64))
-    small = cast(LocalClassifier, bounded.classifier("embedded-hate"))
+    small = LocalModels(catalogue, budget=64).local_classifier("embedded-hate")
     sizes: list[int] = []
     small._weights.model.register_forward_pre_hook(
         lambda _model, _args, given: sizes.append(given["input_ids"].numel()), with_kwargs=True
