@@ -76,7 +76,7 @@ def _tables(
     with transaction(engine) as connection:
         keys = batch_lines.metadata_keys(connection, batch.id)
     people = [key for key in keys if is_gold(key)]
-    yield [[*FIRST, *names_apart(columns, (*FIRST, *LAST)), *LAST, *people]]
+    yield [[*FIRST, *result_names(columns), *LAST, *people]]
     last = 0
     while True:
         with transaction(engine) as connection:
@@ -102,11 +102,10 @@ def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
     return [CHECKS, *numbers] if issubclass(contract.report, Report) else numbers
 
 
-def names_apart(columns: Iterable[Sequence[str]], others: Collection[str]) -> list[str]:
-    """Return the names of columns of a result. A name that one of the `others` has begins with
-    `result.`."""
+def result_names(columns: Iterable[Sequence[str]]) -> list[str]:
+    """Return the names of columns of a result, with `result.` before a name that each line has."""
     names = (".".join(path) for path in columns)
-    return [f"result.{name}" if name in others else name for name in names]
+    return [f"result.{name}" if name in (*FIRST, *LAST) else name for name in names]
 
 
 def numbers_of(report: type[Message]) -> list[tuple[str, ...]]:

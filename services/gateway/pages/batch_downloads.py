@@ -24,8 +24,8 @@ from services.gateway.batch_csv import (
     csv_field,
     encode_rows,
     filled_csv_chunks,
-    names_apart,
     number_columns,
+    result_names,
     warning_cells,
     why_none,
 )
@@ -80,13 +80,14 @@ class ExportColumns:
 
     @property
     def header(self) -> list[str]:
+        names = result_names(self.numbers)
         return [
             *(NAMES.get(name, name) for name in IN_FRONT),
             *self.texts,
-            *names_apart(self.numbers, (*IN_FRONT, *LAST, *OF_TABLE)),
+            *names,
             *((CHECKS, MASKED) if self.texts else ()),
             *LAST,
-            *OF_TABLE,
+            *(f"line.{name}" if name in names else name for name in OF_TABLE),
             REASONS,
             *(f"metadata.{key}" for key in self.keys),
         ]

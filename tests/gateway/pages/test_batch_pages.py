@@ -255,7 +255,7 @@ FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({"reason": "failed"}, [5]),
     ({"custom_id": "LO"}, [2]),
     ({"custom_id": "%"}, []),
-    ({"custom_id": "\x00<script>"}, [3]),
+    ({"custom_id": "<script>"}, [3]),
     ({"status": "succeeded", "custom_id": "fine"}, [1]),
     ({"verdict": "not_tested"}, [4, 2, 1]),
     ({"without": "no-words"}, [3, 5, 2, 1]),

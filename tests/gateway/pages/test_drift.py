@@ -195,12 +195,13 @@ def test_an_empty_window_says_when_the_last_score_was_and_leads_there(
 def test_strange_windows_are_refused(client: httpx.Client) -> None:
     assert client.get("/drift?days=0").status_code == 422
     assert client.get("/drift?days=1_0").status_code == 422
-    for unknown in ("none", "%00", "a%00", "%F0%9F%98%80"):
+    for unknown in ("none", "%F0%9F%98%80"):
         refused = client.get(f"/drift?days=1&metric={unknown}")
         assert refused.status_code == 404
         assert "No such metric" in refused.text
     for query in (
         "days=%00",
+        "metric=%00",
         "reference=%00",
         "days=0",
         "reference=366",
