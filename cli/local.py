@@ -148,8 +148,8 @@ def _at(method: str, path: str) -> ServiceContract:
 
 
 def _claim(request: Mapping[str, Any]) -> Claim:
-    """Return a claim for a job's last attempt after an infinite wait, so that missing models fail
-    the job at once."""
+    """Return a claim for a job's last attempt, after an infinite wait for models. The job then
+    fails at once if a model is missing, without a retry."""
     return Claim(
         job_id=f"job_{secrets.token_hex(16)}",
         attempt=1,

@@ -123,7 +123,7 @@ def with_references(names: list[str], schemas: dict[str, Any]) -> list[str]:
 
 
 def described() -> dict[str, Any]:
-    """Return the schemas of the service's description, without limits, examples and titles."""
+    """Return the schemas of the API's OpenAPI description, without limits, examples and titles."""
     return simplified(json.loads(DESCRIPTION.read_text("utf-8"))["components"]["schemas"], True)
 
 

@@ -137,7 +137,7 @@ def surprising_rules(metric: str) -> SurprisingRules:
 
 
 def surprising_words(metric: str) -> dict[str, str]:
-    """Return the words for each reason why a result is surprising, for this metric's tables."""
+    """Map each reason why a result is surprising to the words that this metric's tables show."""
     rules = surprising_rules(metric).listed
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
 

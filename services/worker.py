@@ -86,8 +86,8 @@ def register_all(names: list[str]) -> None:
 
 
 def needed(names: list[str], catalogue: Catalogue) -> list[str]:
-    """Return the models that this worker loads at start: the default models of its services, and
-    for a model service all models that it holds."""
+    """Return the models that this worker loads at start: the default models of its services. A
+    model service also loads the local models of its kinds that have `load = "start"`."""
     known = {entry.name for entry in catalogue.entries}
     default = [registered[name].contract.default_model for name in names]
     held = [

@@ -1,13 +1,12 @@
-"""Calibration of an adapter's probabilities: temperature scaling, and the card's measures.
+"""Calibration of an adapter's probabilities: temperature scaling, and values for the card.
 
 Source: Guo et al., On Calibration of Modern Neural Networks, ICML 2017, arXiv:1706.04599. The
-probability of the predicted label is compared with its correctness. Errors are given with their
-floor by chance (`training.measures`). Rows of one family are one cluster.
+probability of the predicted label is compared with its correctness. Errors are given with those of
+perfect calibration (`training.measures`). Rows of one family are one cluster.
 
-Also on parts of a text, the only inputs of ICE and HateXScore (`part_calibration`). Words are
+Also measured on parts of texts, which ICE and HateXScore use (`part_calibration`). Words are
 deleted or masked at random. A calibrated model that sees only the part predicts the label of the
-*whole* text. Parts of one text are one cluster.
-"""
+*whole* text. Parts of one text are one cluster."""
 
 from __future__ import annotations
 
@@ -102,11 +101,9 @@ class LabelPredictions:
 
 
 def best_temperature(logits: Floats, labels: Columns) -> float:
-    """The temperature that minimizes the negative log-likelihood of the labels (§4.2).
+    """Return the temperature that minimizes the negative log-likelihood of the labels.
 
-    logits: (N, L) outputs of the head.
-    labels: (N,) columns of the true labels.
-    """
+    logits: (N, L) outputs of the head. labels: (N,) columns of the true labels."""
     bounds = (np.log(TEMPERATURES[0]), np.log(TEMPERATURES[1]))
 
     def loss(log_temperature: float) -> float:
@@ -122,10 +119,10 @@ def row_log_loss(logits: Floats, labels: Columns) -> Floats:
 
 
 def brier_scores(probabilities: Floats, labels: Columns) -> Floats:
-    """Return half the squared error summed over the labels, of shape (N,), [0, 1], 0 is best
-    (Brier, 1950).
+    """Return the Brier score of each row, of shape (N,), in [0, 1], where 0 is best (Brier, 1950).
 
-    It is half, so that for two labels it is the squared error of the second one's probability.
+    It is half the squared error summed over the labels. For two labels it is the squared error of
+    one label's probability.
 
     probabilities: (N, L), rows sum to 1. labels: (N,) columns of the true labels."""
     truth = np.eye(probabilities.shape[1])[labels]
@@ -254,8 +251,8 @@ def part_calibration(
     temperature: float,
     mask: str = MASK,
 ) -> tuple[PartCalibration, ...]:
-    """Measure calibration by operator and share kept. Of two labels only the second is measured,
-    because errors of both are equal."""
+    """Measure the calibration error of each label for each operator and share of words kept. With
+    two labels only the second is measured, because their errors are equal."""
     made = []
     for operator, kept in CELLS:
         parts = [
@@ -304,8 +301,8 @@ def perturb_example(
 
 
 def excesses(rows: Sequence[PartCalibration]) -> tuple[PartExcess, ...]:
-    """Return the excess calibration error by operator and share of text kept: the largest in
-    magnitude among the labels."""
+    """Return the excess calibration error (error minus its level by chance) for each operator and
+    share of text kept. It is the error of the label with the largest magnitude."""
     found: dict[tuple[Operator, float], float] = {}
     for row in rows:
         cell, value = (row.operator, row.kept), round(row.excess.value or 0.0, 4)

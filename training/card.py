@@ -174,7 +174,8 @@ def format_body(body: str, metrics: LabelMetrics, recipe: TrainingConfig, **more
 
 
 def quality_table(measured: dict[str, Quality]) -> str:
-    """Return a table with a column for each part, and its explanation."""
+    """Return a Markdown table with one column per entry of `measured`, followed by an explanation
+    of the rows."""
     lines = [f"| | {' | '.join(measured)} |", "|---|" + "---|" * len(measured)]
     lines += [
         f"| {name} | {' | '.join(cell(one) for one in measured.values())} |"
@@ -217,7 +218,7 @@ def gain(one: TemperatureGain) -> str:
 
 
 def _ends(one: HitShare | CardEstimate) -> str:
-    """Format the ends of an interval, if there is one."""
+    """Format the lower and upper limit of an interval. Return a dash if there is no interval."""
     if one.low is None or one.high is None:
         return "–"
     return f"{one.low:.3f}–{one.high:.3f}" if one.low >= 0 else f"{one.low:.3f} to {one.high:.3f}"

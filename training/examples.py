@@ -1,12 +1,11 @@
-"""The examples of an adapter in the base's input form, and the adapter's file.
+"""Training examples in the input format of the base model, and the file of a trained adapter.
 
 Source: Devlin et al., BERT, arXiv:1810.04805, section 3.2: an example is one sequence, or two with
 the second marked as such.
 
-An example is a text or a pair of texts with its label. Families (a single text, a premise, a
-template) are never split. 20 % of the families are held back, and 15 % of the others calibrate.
-Hashes decide, so the split is the same on every machine and in every order.
-"""
+An example is a text or a pair of texts with its label. Examples of a family (a common text, premise
+or template) are never split. 20 % of the families are held back. 15 % of the others are for
+calibration. Hashes decide, so the split is always the same."""
 
 from __future__ import annotations
 
@@ -69,7 +68,8 @@ def one_hot(label: int, labels: int) -> tuple[float, ...]:
 
 
 def normalize_text(text: str) -> str:
-    """Return letters and digits in lower case; texts that differ only in punctuation are equal."""
+    """Return only the text's letters and digits, in lower case. Texts that differ only in
+    punctuation or spaces give the same result."""
     return re.sub(r"[\W_]+", "", text.lower())
 
 
@@ -95,7 +95,8 @@ class Split:
 
 
 def split(examples: Sequence[TrainingExample]) -> Split:
-    """Split the examples in three, with the same shares of each original label."""
+    """Split the examples into training, calibration and held-back sets. Each original label has
+    about the same share in every set."""
     held_back, remaining = _split_by_label(examples, HELD_BACK_SHARE)
     calibration, train = _split_by_label(remaining, CALIBRATION_SHARE)
     return Split(train=train, calibration=calibration, held_back=held_back)
@@ -119,8 +120,8 @@ def split_by_group(
 def _split_by_label(
     examples: Iterable[TrainingExample], share: float
 ) -> tuple[list[TrainingExample], list[TrainingExample]]:
-    """Split the examples by family into (inside, outside), separately for each original label.
-    `share` is the share inside."""
+    """Split the examples into (inside, outside) without dividing a family, separately for each
+    original label. `share` is the share of examples inside."""
     by_label: dict[str, list[TrainingExample]] = defaultdict(list)
     for example in examples:
         by_label[example.original_label].append(example)
@@ -135,7 +136,8 @@ def _split_by_label(
 
 @dataclass(frozen=True)
 class TokenRow:
-    """A tokenized example. `segments`: 0 for the first sequence, 1 for the second."""
+    """A tokenized example. `segments` has 0 for each token of the first sequence and 1 for each
+    token of the second."""
 
     ids: list[int]
     segments: list[int]

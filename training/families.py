@@ -4,10 +4,10 @@
 python -m training.families --data-folder ../shared/data
 
 The cases of Multilingual HateCheck are translations of HateCheck's cases, but the file does not
-name the original case. A case joins the family of the English case of its functionality whose
-vector is nearest. Families that are almost as near are also listed. The case is used for training
-only if none of them is held back. Vectors are those of multilingual-e5-small, minus the mean of
-their language and group."""
+name the original case. A case therefore joins the family of the English case with the nearest
+vector among those of the same functionality. Families that are almost as near are also listed. A
+case is used for training only if none of its listed families is held back. Vectors are those of
+multilingual-e5-small, minus the mean of their language and group."""
 
 from __future__ import annotations
 
@@ -68,7 +68,8 @@ def centred(raw: Floats, cases: Sequence[TrainingExample]) -> Floats:
 
 
 def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExample]:
-    """Return one English case per template. Templates of a family differ in more than the group."""
+    """Return one English case for each template of each family. The templates of one family differ
+    in more words than the group's name."""
     first: dict[tuple[str, str | None], TrainingExample] = {}
     for case in cases:
         if case.source == "hatecheck":
@@ -79,9 +80,10 @@ def one_of_each_template(cases: Sequence[TrainingExample]) -> list[TrainingExamp
 def nearest_families(
     english: Sequence[TrainingExample], others: Sequence[TrainingExample], near: Floats
 ) -> dict[str, list[str]]:
-    """Map the id of each other case to its possible families, nearest first.
+    """Map the id of each case in another language to the English families that may contain its
+    original, nearest first.
 
-    near: (N, M) similarity of N other cases with M English ones."""
+    near: (N, M) similarity of N cases in other languages with M English cases."""
     tested = np.array([case.functionality for case in english])
     families = {}
     for row, case in zip(near, others, strict=True):
@@ -98,7 +100,7 @@ def _units(rows: Floats) -> Floats:
 
 
 def main() -> None:
-    """Run the command."""
+    """Parse the command line, assign the cases to families, and write the file of families."""
     from training.hate import FILES, read  # which reads what this writes
 
     parser = argparse.ArgumentParser(prog="python -m training.families", description=__doc__)

@@ -194,7 +194,8 @@ class HateQuality(Quality, _Rows):
 
 
 class LanguageQuality(_Rows):
-    """How good the probabilities are on the held-back rows of one language and kind of text."""
+    """The quality of the predicted probabilities on the held-back rows of one language and kind of
+    text."""
 
     accuracy: HitShare
     majority_accuracy: float = Field(description="of always answering the more frequent label")
@@ -209,7 +210,7 @@ class LanguageQuality(_Rows):
 
 
 class HateMetrics(Metrics):
-    """Everything measured on the held-back parts."""
+    """All measurements of the hate-speech adapter on data that was held back from training."""
 
     held_back: HateQuality
     called_hateful: dict[str, HitShare] = Field(description="by HateXplain's label")
@@ -296,7 +297,8 @@ NO_GROUP = "no group"
 
 
 def read(paths: Iterable[Path]) -> list[TrainingExample]:
-    """Read the examples of these JSONL files, which differ by their columns."""
+    """Read the training examples of these JSONL files. The columns of a file show its data set.
+    Raises ValueError if they match none."""
     examples: list[TrainingExample] = []
     for path in paths:
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
@@ -376,24 +378,26 @@ def _case(row: dict[str, Any], source: str, family: str, language: str) -> Train
 
 @lru_cache(maxsize=1)
 def _families() -> dict[str, list[str]]:
-    """Return the possible HateCheck families of each translated case (`training.families`)."""
+    """Return the HateCheck families to which each translated case may belong (`training.families`),
+    or {} without the file."""
     known = json.loads(FAMILIES.read_bytes()) if FAMILIES.exists() else {}
     families: dict[str, list[str]] = known
     return families
 
 
 def possible_families(case: TrainingExample) -> set[str]:
-    """Return the families that a training case may belong to. For an English case this is its own
-    family."""
+    """Return the HateCheck families (groups of related cases) that a training case may belong to. A
+    case of the English HateCheck belongs only to its own family."""
     return {case.cluster, *_families().get(case.id, ())}
 
 
 def split(examples: Sequence[TrainingExample]) -> Split:
-    """Split posts in three by label, and cases by their family in all languages.
+    """Split posts in three parts by label, and HateCheck cases by family, together with the cases'
+    translations.
 
     Every second post for training or calibration is accompanied by a copy with words deleted or
-    masked. Of the English cases every second one is used for training, since cases of a family are
-    near copies."""
+    masked. Only every second English case is used for training, since cases of a family are near
+    copies."""
     train, calibration, held_back = [], [], []
     for source in POSTS:
         posts = split_by_label([example for example in examples if example.source == source])
@@ -493,8 +497,8 @@ def _sizes(parts: Split) -> dict[str, dict[str, int]]:
 def language_quality(
     ask: Ask, examples: Sequence[TrainingExample], temperature: float
 ) -> LanguageQuality:
-    """Measure one language's rows, as whole texts and with words deleted or masked. Both labels
-    must occur."""
+    """Measure the model's quality on the examples of one language, as whole texts and with words
+    deleted or masked. Both labels must occur."""
     found = to_predictions(ask(examples), examples)
     whole = _calibration(found, temperature)
     in_parts = None

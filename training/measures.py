@@ -28,7 +28,8 @@ STEPS = 100
 
 @dataclass(frozen=True)
 class Calibration:
-    """Calibration errors in [0, 1]. Only `excess` is in [-1, 1]."""
+    """Calibration errors in [0, 1]. As exceptions, `excess` is in [-1, 1], and `l2_debiased` may be
+    negative."""
 
     ece: float  # 15 bins of equal width
     ece_equal_mass: float  # 15 bins of equal count
@@ -44,9 +45,8 @@ class Calibration:
 
 
 def calibration(predicted: Floats, labels: Floats, seed: int = 0) -> Calibration:
-    """Return all calibration errors. Raises ValueError without rows, and for values out of
-    range.
-    """
+    """Return the calibration errors and scores of predicted probabilities. Raises ValueError if
+    there are no rows or a value is out of range."""
     _check(predicted, labels)
     bins = equal_width(predicted)
     observed = binned_error(bins, labels - predicted)
@@ -71,7 +71,8 @@ def calibration(predicted: Floats, labels: Floats, seed: int = 0) -> Calibration
 
 
 def equal_width(predicted: Floats) -> Integers:
-    """Return the (n,) bin of each probability: (0, 1/15], (1/15, 2/15], ...; 0 is in the first."""
+    """Return the index of the equal-width bin of each probability, of shape (n,). The 15 bins are
+    (0, 1/15], (1/15, 2/15] and so on. A probability of 0 is in the first bin."""
     bins = np.ceil(predicted * BINS).astype(np.int64) - 1
     return np.clip(bins, 0, BINS - 1)
 
@@ -83,15 +84,16 @@ def equal_mass(predicted: Floats) -> Integers:
 
 
 def binned_error(bins: Integers, gaps: Floats) -> float:
-    """Return the ECE: the sum over bins of |sum of gaps| / n. gaps: label - probability."""
+    """Return the expected calibration error: the sum over bins of |sum of gaps| / n. `bins` holds
+    the bin of each row, and `gaps` its label minus its probability."""
     return float(np.abs(np.bincount(bins, weights=gaps, minlength=BINS)).sum() / gaps.size)
 
 
 def floor_draws(
     predicted: Floats, bins: Integers, draws: int, random: np.random.Generator
 ) -> Floats:
-    """Return the calibration error (ECE) of each of `draws` label sets, drawn at random from the
-    probabilities."""
+    """Return the calibration error (ECE) that arises by chance, once per draw. Each draw samples
+    the labels from the predicted probabilities."""
     order = np.argsort(bins, kind="stable")
     ordered = predicted[order]
     starts = np.flatnonzero(np.diff(bins[order], prepend=-1))
@@ -105,8 +107,9 @@ def floor_draws(
 
 
 def l2_debiased(bins: Integers, predicted: Floats, labels: Floats) -> float:
-    """Return the sum of (n_b / n)[(ȳ - p̄)² - ȳ(1 - ȳ) / (n_b - 1)] over bins with at least two
-    rows."""
+    """Return the debiased squared calibration error over bins with at least two rows. It is the sum
+    of (n_b / n)[(ȳ - p̄)² - ȳ(1 - ȳ) / (n_b - 1)], with a bin's mean label ȳ and mean probability
+    p̄."""
     counts = np.bincount(bins, minlength=BINS)
     used = counts >= 2
     observed, forecast = _means(bins, labels)[used], _means(bins, predicted)[used]
@@ -130,7 +133,7 @@ def excess_interval(
 
 @dataclass(frozen=True)
 class ExcessChange:
-    """Difference in `excess` of two forecasts, paired over clusters."""
+    """The difference in excess calibration error between two forecasts, paired over clusters."""
 
     value: float  # excess(first) - excess(second), [-2, 2]
     low: float | None  # ends as in `excess_interval`; None for one cluster
@@ -141,8 +144,8 @@ class ExcessChange:
 def excess_change(
     first: Floats, second: Floats, labels: Floats, keys: list[str] | None, how: Resampling
 ) -> ExcessChange:
-    """Compare the excess calibration error of two (n,) forecasts of the same (n,) labels, with the
-    same resamples and random floors (errors by chance)."""
+    """Compare the excess calibration error (error minus its level by chance) of two (n,) forecasts
+    of the same (n,) labels. Both use the same resamples and random label sets."""
     values = [calibration(forecast, labels, how.seed).excess for forecast in (first, second)]
     resampled = _resampled_excess([first, second], labels, keys, how)
     value = values[0] - values[1]
@@ -200,8 +203,8 @@ class Recalibration:
 def recalibration(
     predicted: Floats, labels: Floats, keys: list[str] | None = None
 ) -> Recalibration | None:
-    """Fit a logistic recalibration by maximum likelihood. Return None if there is only one class,
-    or if p separates the classes."""
+    """Fit a logistic recalibration by maximum likelihood. Return None if all labels are equal, or
+    if a threshold on `predicted` separates them."""
     _check(predicted, labels)
     if labels.min() == labels.max():
         return None
@@ -232,7 +235,8 @@ def _logistic(design: Floats, labels: Floats) -> Floats | None:
 def _sandwich(
     design: Floats, labels: Floats, weights: Floats, keys: list[str] | None
 ) -> tuple[float, float]:
-    """Return standard errors over clusters as in statsmodels: G / (G - 1) (n - 1) / (n - K)."""
+    """Return the clustered standard errors of intercept and slope. They include the factor of
+    statsmodels for few clusters: G / (G - 1) (n - 1) / (n - K)."""
     chance = expit(design @ weights)
     bread = np.linalg.inv(design.T @ (design * (chance * (1 - chance))[:, None]))
     scores = design * (labels - chance)[:, None]

@@ -85,7 +85,8 @@ def _by_language(path: Path) -> dict[str, list[str]]:
 
 
 def size_against(reference: Sequence[PassageStandings], other: Sequence[PassageStandings]) -> float:
-    """Return how often a random passage of the `other` texts has a calibrated p of at most .05."""
+    """Return the share of random passages of the `other` texts with a p-value of at most .05,
+    calibrated on `reference`. This is the size (false positive rate) of the test."""
     texts = [OtherText(one.words, np.array(one.standings)) for one in reference]
     shares = []
     for passage in other:
@@ -96,8 +97,8 @@ def size_against(reference: Sequence[PassageStandings], other: Sequence[PassageS
 
 
 def measure(judge: Judge, texts: Iterable[str]) -> list[PassageStandings]:
-    """Return the sorted standings of all positions, for each passage length in each hateful
-    text."""
+    """Measure how far each position of a passage stands out, in every text that the model calls
+    hateful. Return the sorted values for each passage length of each text."""
     listed = list(texts)
     hateful = [
         text for text, p in zip(listed, _hateful(judge, listed), strict=True) if p >= DECIDING

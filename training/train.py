@@ -97,10 +97,11 @@ def make(
 
 
 class BestEpoch:
-    """Writes the adapter after each epoch that lowers the loss, so that the best one stays.
+    """Writes the adapter after each epoch with a new lowest loss, so that the best one stays.
 
-    The loss is the sum of the log losses on the calibration examples and on `Split.watched`. Each
-    uses the temperature that fits its examples best."""
+    The loss is the sum of the log losses on the calibration examples and on `Split.watched`
+    (further examples for choosing the epoch). Each log loss uses the temperature that fits its
+    examples best."""
 
     def __init__(self, parts: Split, folder: Path, recipe: TrainingConfig) -> None:
         self._parts = [part for part in (parts.calibration, parts.watched) if part]

@@ -15,8 +15,8 @@ LIMITS = {"operations": 45, "schemas": 200, "bytes": 400_000, **FIELDS}
 
 
 def counts(description: Mapping[str, Any]) -> dict[str, int]:
-    """Return the size of the description: its operations, schemas and bytes, and the fields of some
-    requests."""
+    """Return the size of the API's description: the numbers of operations, schemas and bytes, and
+    the number of fields of some requests."""
     methods = (name for path in description["paths"].values() for name in path)
     schemas = description["components"]["schemas"]
     compact = json.dumps(description, ensure_ascii=False, separators=(",", ":"))

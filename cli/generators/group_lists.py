@@ -37,8 +37,9 @@ Json = dict[str, Any]
 
 
 def build_printed(source: Path, target: Path) -> list[Path]:
-    """Write one list per policy and language to the folder `target`. Return the paths, sorted.
-    Raises ValueError if one of our own names is in a category that the policy does not have."""
+    """Write one list of group names per policy and language to the folder `target`. Return the
+    paths, sorted. Raises ValueError if `group_names.json` assigns a name to a category that the
+    policy does not have."""
     placement = _own_names()["placement"]
     tables = "Hu & Lee, EACL 2026, arXiv:2601.13547, appendix A.6,"
     files = []
@@ -106,8 +107,8 @@ def _write(path: Path, content: Json) -> Path:
 
 
 def _peoples(language: str, terms: Json) -> Iterator[str]:
-    """Yield peoples whose name is that of their language, without names of nations and ordinary
-    words."""
+    """Yield the names of peoples that equal or derive from the name of their language. Ordinary
+    words and names of nations are left out."""
     from babel import Locale  # needed to build only
     from babel.core import get_global
 
@@ -249,7 +250,7 @@ def _romance(name: str, language: str) -> Iterator[str]:
 
 
 def main() -> None:
-    """Write all lists to the data folder."""
+    """Write the lists whose sources are given on the command line to the data folder."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--printed", type=Path, help="the transcribed tables")
     parser.add_argument("--nationalities", type=Path, help="folder `langs` of i18n-nationality")

@@ -331,7 +331,7 @@ def _processes(module: str) -> frozenset[str]:
 
 @cache
 def _importers() -> dict[str, set[str]]:
-    """Return the modules that import each module, and each name in it."""
+    """Map each module, and each `module.name`, to the modules that import it with `from`."""
     importers: dict[str, set[str]] = {}
     for module, tree in _modules().items():
         for node in ast.walk(tree):

@@ -123,8 +123,9 @@ def _advice(options: Namespace, keys: dict[str, entries.Value | None], source: F
 
 
 def _prompt(keys: dict[str, entries.Value | None]) -> dict[str, Any]:
-    """Return the `prompt` of a causal model and clear `labels`. The labels of such a model are
-    words. Each word may begin the answer or follow a space."""
+    """Return the table `prompt` for a causal model, and set `labels` in `keys` to None. The table
+    maps each label to its words, which may begin the answer or follow a space. For other models
+    return {}."""
     if keys["kind"] != "causal" or not isinstance(words := keys["labels"], dict):
         return {}
     keys["labels"] = None
@@ -178,8 +179,8 @@ def _label_keys(options: Namespace) -> dict[str, entries.Value | None]:
 
 
 def _variable(name: str | None) -> str | None:
-    """Return the name of an environment variable. Raises CommandError if the text is not such a
-    name and may be the key itself."""
+    """Return the name of an environment variable. Raises CommandError if it is not a valid name,
+    because the user may have typed the API key instead."""
     if name is not None and not VARIABLE.fullmatch(name):
         raise CommandError(
             "--api-key-env must be the name of the environment variable that holds the "

@@ -1,9 +1,8 @@
 """The command `touchstone models check [NAME...]`, which loads models and sends some texts to each.
 
 It prints what each model can do, an answer with its time, and the results of six tests. The tests
-include too long a text, no text, special tokens and an unknown language. The exit status is 1 if a
-model cannot be used.
-"""
+include an empty text, a text that is too long, special tokens and an unknown language. The exit
+status is 1 if a model cannot be used."""
 
 from __future__ import annotations
 
@@ -176,8 +175,8 @@ def _of_weights(catalogue: Catalogue, entry: ModelEntry) -> Report:
 
 
 def _dtype_reason(entry: ModelEntry, use: ModelUse) -> str | None:
-    """Return the reason why `fast` selects its dtype. Return None if the entry has another
-    dtype."""
+    """Return the reason for the dtype that `fast` selects on this device. Return None if the entry
+    has another dtype."""
     if entry.dtype != "fast":
         return None
     return fast_arithmetic(entry.kind).reason if use.device == "cpu" else "of this GPU"
@@ -310,7 +309,8 @@ def _is_judge(model: Any) -> bool:
 
 
 def _common_checks(rows: Rows, tolerance: float) -> dict[str, Probed]:
-    """Run the probes that apply to every kind of model."""
+    """Run the tests that apply to every kind of model, and return their results by name.
+    `tolerance` is the largest allowed effect of other texts in a batch."""
     return {
         "batch invariance": _run_check(lambda: _check_batch_consistency(rows, tolerance)),
         "a text longer than the model reads": _run_check(

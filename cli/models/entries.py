@@ -79,7 +79,8 @@ def set_key(file: Path, name: str, key: str, value: str) -> None:
 
 
 def _lines_of_block(lines: list[str], name: str) -> tuple[int, int]:
-    """Return the first and last line number of the block's own keys, without its tables."""
+    """Return (start, end), 0-based, of the lines of the `[[models]]` block with this name, without
+    its sub-tables. Raises ValueError if there is no such block."""
     heads = [number for number, line in enumerate(lines) if HEAD.match(line)]
     for start, after in zip(heads, [*heads[1:], len(lines)], strict=True):
         tables = (number for number in range(start + 1, after) if TABLE.match(lines[number]))

@@ -52,8 +52,8 @@ def _lines(examples: Path) -> list[Json]:
 
 
 class Patience:
-    """Decides how long to wait: until no job has ended and no process has made progress for some
-    time. Prints the progress if the output is not a terminal."""
+    """Waits for a goal of the demo. Raises DemoFailed if no job has ended and no process has made
+    progress for some time. Prints the progress if the output is not a terminal."""
 
     def __init__(self, stack: Stack, console: Console) -> None:
         logs = stack.folder / "logs"
@@ -66,8 +66,8 @@ class Patience:
         )  # or a bar says it
 
     def check(self, waited_for: str) -> None:
-        """Check if there is progress. Raises DemoFailed if nothing has changed for long.
-        `waited_for` names the goal."""
+        """Record progress towards the goal `waited_for`. Raises DemoFailed if nothing has changed
+        for `STALLED_SECONDS`."""
         self._say(waited_for)
         if any(
             [movement.has_changed(waited_for) for movement in self._movements]

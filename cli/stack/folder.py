@@ -1,6 +1,6 @@
-"""The data folder of one machine, which other users cannot read. It contains texts, keys and
-passwords. PostgreSQL refuses to run as root. If we are root, it runs as another user, who owns its
-folder. Only one running service can use a folder."""
+"""The data folder of one machine: texts, keys and passwords. Other users cannot read it, and only
+one running service can use it. PostgreSQL refuses to run as root. If the service runs as root,
+PostgreSQL runs as another user, who becomes the folder's owner."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def restrict_access() -> None:
 
 
 def close(folder: Path) -> None:
-    """Make this folder inaccessible to everybody except us and PostgreSQL."""
+    """Make this folder accessible only to the current user and to PostgreSQL's user."""
     folder.chmod(FOLDER)
     if os.geteuid() == 0:
         with suppress(KeyError):  # PostgreSQL was never started here

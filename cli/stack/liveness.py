@@ -1,5 +1,5 @@
-"""Checks regularly that a process responds, and kills it if it does not. It is then restarted. A
-process that is still starting is not killed while it makes progress."""
+"""Checks regularly that a process responds. A process that does not respond is killed and
+restarted. A process that is still starting is not killed while it makes progress."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def reasons(response: httpx.Response) -> tuple[str, ...]:
 
 
 def _obstacles(body: dict[str, Any]) -> Iterator[str]:
-    """Yield the reasons in a worker's response, then its models that are not ready."""
+    """Yield the reasons why a worker is not ready, from the JSON of its `/readyz`. The models that
+    are not ready follow."""
     for name, value in body.items():
         if isinstance(value, str) and name != "status":
             yield value if name == "worker" else f"{name} {value}"

@@ -42,7 +42,8 @@ def service_processes(
     servers: dict[str, str], settings: Settings, port: int, served: ServiceNames
 ) -> list[Child]:
     """Return all processes in the order in which they start. `servers` holds environment variables
-    with the addresses of Redis, PostgreSQL and the file store."""
+    with the addresses of Redis, PostgreSQL and the file store. `served` names the services, and
+    whether each has a worker of its own."""
     probe = Probe(f"http://{settings.host}:{port}", obeyed=False)
     gateway = _module("gateway", servers | {"TOUCHSTONE_PORT": str(port)}, probe=probe)
     base = [gateway, _process_with_health("scheduler", servers, settings)]
@@ -127,7 +128,8 @@ class Supervisor:
                 child.process.wait()
 
     def _await_ends(self, children: Sequence[Child], say: Say) -> None:
-        """Wait until all of these processes have exited, or until their time is over."""
+        """Wait until all of these processes have exited, at most for `TERM_SECONDS`. Report
+        processes that are slow to exit."""
         begun = time.monotonic()
         while running := [child.name for child in children if child.is_running]:
             waited = time.monotonic() - begun

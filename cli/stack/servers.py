@@ -112,7 +112,8 @@ LOOK_SECONDS = 0.5
 
 
 class Postgres:
-    """A PostgreSQL server on a Unix socket. If we are root, it runs as another user."""
+    """A PostgreSQL server on a Unix socket. If this process runs as root, the server runs as
+    another user."""
 
     def __init__(self, folder: Path, *, private: bool = False) -> None:
         """Start the server. If `private`, the folder above the data is only accessible to the

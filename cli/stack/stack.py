@@ -57,8 +57,8 @@ def running(
     say: Say = without_progress,
     say_at_end: Say = without_progress,
 ) -> Iterator[Stack]:
-    """Run the service while the block runs. Wait first until everything is ready, as long as
-    processes make progress. Raises NotReady with the reason."""
+    """Start the service, wait until it is ready, and stop it after the block. Raises NotReady with
+    the reason if the service cannot start or a process makes no progress."""
     folder = folder.resolve()
     logs = folder / "logs"
     try:
@@ -139,8 +139,8 @@ def _stack_file(stack: Stack) -> Iterator[None]:
 def _servers(
     folder: Path, settings: Settings, postgres: Postgres | None, supervisor: Supervisor
 ) -> dict[str, str]:
-    """Return environment variables with the addresses of Redis and PostgreSQL. Servers that the
-    settings do not name are started here. The database is brought to the current version."""
+    """Return environment variables with the addresses of Redis and PostgreSQL. Servers that are not
+    in the settings are started here. The database schema is migrated to the current version."""
     redis_url = settings.redis_url.get_secret_value()
     database_url = settings.database_url.get_secret_value()
     if postgres is not None:

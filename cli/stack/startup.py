@@ -112,7 +112,8 @@ def _process(waited_for: str) -> str:
 def progress_reporter(
     console: Console, over: Callable[[], bool] = lambda: False
 ) -> Iterator[Reporter]:
-    """Yield a reporter for the block. `over` returns True once nobody waits any more."""
+    """Yield a reporter that shows on the console what the start is waiting for. `over` returns True
+    when the reports are no longer needed."""
     with ExitStack() as held:
         reporter = Reporter(console)
         if console.is_terminal:

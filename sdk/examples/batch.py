@@ -1,4 +1,4 @@
-"""Score every line of a file, and sum up."""
+"""Score every line of a file, print the scores, and print the report on the whole batch."""
 
 from touchstone_client import Touchstone
 

@@ -1,4 +1,5 @@
-"""HAF of answers that your own language model gave: no model of the service writes anything."""
+"""Computes HAF for answers that come from your own language model. No model of the service writes
+text."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Ask a model of your own: one that the service's models.toml names."""
+"""Score explanations of your own model, which is listed in the service's `models.toml`."""
 
 import os
 

@@ -58,8 +58,8 @@ def passages(text: TextWords, cited: Places, draws: int, seed: int) -> Passages:
 
 @dataclass(frozen=True)
 class Simulated:
-    """How often an explanation predicts the model's answers (its precision), compared with random
-    predictions."""
+    """The precision with which an explanation predicts the model's answers, compared with the
+    precision of random predictions."""
 
     precision: Precision
     predicted: Predictions  # (K,) prediction for each edit
@@ -69,7 +69,7 @@ class Simulated:
 
 
 def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) -> Simulated:
-    """Measure how well the cited passage, and random passages, predict which edits change the
+    """Return how well the cited passage, and random passages, predict which edits change the
     model's answer. `changed` is True where an edit changes the answer. Its shape is (O, 1 + M), for
     O ways to remove words and M random passages."""
     rows = predictions(passages.taken)
@@ -81,8 +81,8 @@ def simulated_by_rules(passages: Passages, changed: Bools, *, balanced: bool) ->
 def simulated_by_reader(
     predicted: Predictions, changed: Bools, draws: int, seed: int, *, balanced: bool
 ) -> Simulated:
-    """Compare K predictions, made by a model that read the explanation, with random permutations of
-    them. Unknown predictions stay in place."""
+    """Compare the accuracy of K predictions, made by a model that read the explanation, with the
+    accuracy of random permutations of them. Predictions that are unknown are not permuted."""
     decided = np.flatnonzero(predicted != UNKNOWN)
     changes = tuple(np.flatnonzero(predicted[decided] == CHANGES).tolist())
     rating = precision(predicted, changed, balanced=balanced)
@@ -101,8 +101,9 @@ def simulated_by_reader(
 def predictions_of_edits(
     text: TextWords, cited: Sequence[int], edits: Sequence[ConsistencyEdit]
 ) -> Predictions:
-    """Return the predicted answers to edited texts: the request's, or else those that follow from
-    the cited words that an edit removed. A word was removed if it occurs less often than before."""
+    """Return the predicted answers to edited texts. A prediction in the request has priority.
+    Otherwise the answer is predicted to change if all cited words were removed, and to stay if none
+    was. A word was removed if it occurs less often than before."""
     folded = [fold(word) for word in text.written]
     before, cited_words = Counter(folded), [folded[word] for word in cited]
     predicted = []
@@ -120,7 +121,7 @@ def predictions_of_edits(
 
 
 def shares_of(taken: Bools) -> Iterator[float]:
-    """Yield the overlap (intersection over union) of the cited words with each random passage. The
-    first row of `taken` marks the cited words."""
+    """Yield the overlap (intersection over union) of the cited words with each random passage. Each
+    row of `taken` marks a set of words: first the cited words, then the random passages."""
     for row in taken[1:]:
         yield float((row & taken[0]).sum() / (row | taken[0]).sum())

@@ -1,9 +1,9 @@
 """The formulas of `consistency` as pure functions, which return None for an undefined value.
 
-Precision is the share of predictions of the model's answers that come true: Chen et al. (2023),
-arXiv:2307.08678, section 3. Agreement is the cosine between the words' contributions to answer and
-explanation: Parcalabescu & Frank, ACL 2024, arXiv:2311.07466, section 4.
-"""
+Precision is the share of correct predictions of the model's answers to edited texts: Chen et al.
+(2023), arXiv:2307.08678, section 3. Agreement is the cosine between two vectors, the words'
+contributions to the answer and to the explanation: Parcalabescu & Frank, ACL 2024,
+arXiv:2311.07466, section 4."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ class Precision:
 
 
 def precision(predicted: Predictions, changed: Bools, *, balanced: bool) -> Precision:
-    """Return the share of K predictions that came true. `changed` is True where the model's answer
-    changes. Its shape is (K,), or (O, K) for O ways to remove words."""
+    """Return the share of K predictions that were correct. `changed` is True where removing words
+    changed the model's answer. Its shape is (K,), or (O, K) for O ways to remove words."""
     changed = np.atleast_2d(changed)
     changing, staying = predicted == CHANGES, predicted == STAYS
     changes = float(changed[:, changing].mean()) if changing.any() else None
@@ -91,8 +91,8 @@ def mean(values: Sequence[float | None]) -> float | None:
 
 
 def occlusion_rows(words: int) -> Bools:
-    """Return which of n words to keep in each of 1 + n variations: first all words, then all but
-    one."""
+    """Return a mask of the words to keep, of shape (1 + words, words). The first row keeps all
+    words, and each further row removes one word."""
     return np.vstack([np.ones((1, words), dtype=bool), ~np.eye(words, dtype=bool)])
 
 
@@ -103,8 +103,9 @@ def occlusion(values: Floats) -> Floats:
 
 
 def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
-    """Return which of n words to keep in each variation, as booleans of shape (Q (n + 1), n). For
-    each of Q orders, the first variation keeps no word, and each further one keeps one more."""
+    """Return the variations of a text for Shapley values: booleans (Q (n + 1), n), True for a kept
+    word. n is `words`. For each of Q orders, the first row keeps no word, and each following row
+    adds the next word of the order."""
     rows = np.zeros((len(orders), words + 1, words), dtype=bool)
     for number, order in enumerate(orders):
         for step, word in enumerate(order, 1):
@@ -114,11 +115,11 @@ def shapley_rows(orders: Sequence[Sequence[int]], words: int) -> Bools:
 
 def shapley(values: Floats, orders: Sequence[Sequence[int]]) -> Floats:
     """Return the Shapley values of n words, their mean marginal contributions, of shape (n, T).
-    `values` has shape (Q (n + 1), T), in the order of `shapley_rows`.
+    `values` has shape (Q (n + 1), T): T outputs for the variations of Q orders, as in
+    `shapley_rows`.
 
     In each order the contributions sum to the value of all words minus the value of none. Source:
-    Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36.
-    """
+    Castro, Gómez & Tejada (2009), Comput. Oper. Res. 36."""
     words = len(orders[0])
     steps = np.diff(values.reshape(len(orders), words + 1, -1), axis=1)  # (Q, n, T)
     total = np.zeros(steps.shape[1:])

@@ -180,7 +180,8 @@ class Consistency(
     def in_force(
         self, request: ConsistencyRequest, collected: ConsistencyCollected
     ) -> Mapping[str, Any]:
-        """Return the prompt that asks for the explanation, even if it is the built-in one."""
+        """Return the prompt that asked the model for the explanation, built-in or from the request.
+        Return {} if the request contains the predictions."""
         if request.predictions is not None:
             return {}
         return {"explanation_prompt": prompt_of(request).model_dump(mode="json")}
@@ -190,10 +191,10 @@ class Consistency(
 
 
 def _agreed(request: ConsistencyRequest, answers: Answers) -> Agreement | None:
-    """Compare the words' contributions to the answer and to the explanation. The null distribution
-    permutes the explanation's contributions separately among words of up to three characters and
-    among longer ones. Otherwise a text with a few important words would agree with every
-    explanation."""
+    """Compare each word's contribution to the answer with its contribution to the explanation. The
+    null distribution permutes the explanation's contributions separately among short words (up to
+    three characters) and longer ones. Without this split, a text with a few important words would
+    agree with every explanation."""
     answer, explanation = answers.answer, answers.explanation
     if answer is None or explanation is None or "attribution" not in request.parts:
         return None

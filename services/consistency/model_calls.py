@@ -75,8 +75,8 @@ def explanation_prompt(request: ConsistencyRequest, label: str, text: str) -> Pr
 
 
 def reading_example(request: ConsistencyRequest, label: str, edited: str) -> Example:
-    """Return the question for a second model: how would the explained model label an edited
-    text?"""
+    """Return the prompt that asks a second model whether the explained model would give an edited
+    text the same label."""
     return Example(
         text=edited,
         template=Template(
@@ -219,7 +219,8 @@ def _read_predictions(answers: Answers) -> None:
 
 
 def _judge_texts(judge: Judge, batch: Sequence[Answers]) -> None:
-    """Get the model's answers to the texts and to the requests' edits, in one call."""
+    """Get the model's judgements of the texts and of the requests' edited texts, in one call. Store
+    them in the entries of `batch`."""
     examples = []
     for answers in batch:
         request = answers.request
@@ -365,7 +366,8 @@ def _probabilities(
 
 
 def _contributions(answers: Answers, values: Floats) -> Floats:
-    """Return (n, T) contributions of n words from (R, T) values of the rows."""
+    """Return the contributions of n words to T values, of shape (n, T), by occlusion or Shapley
+    values. `values` has shape (R, T), a row per variation of the text."""
     if answers.request.way == "occlusion":
         return kernel.occlusion(values)
     return kernel.shapley(values, answers.orders)

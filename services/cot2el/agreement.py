@@ -56,7 +56,8 @@ def group_mean(cell: Cell) -> float:
 
 
 def column_mean(cell: Cell) -> float:
-    """Return the mean of all columns, as in the paper's Table 3. Undefined columns are left out."""
+    """Return the mean of a cell's similarities, as in the paper's Table 3. Undefined similarities
+    are left out."""
     return float(np.mean([value for value in cell.values() if value is not None]))
 
 

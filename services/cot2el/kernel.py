@@ -24,7 +24,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Alignment:
-    """The unit that is most similar to an explanation."""
+    """The discourse unit of a text that is most similar to an explanation."""
 
     unit: int  # index in document order
     similarity: float  # [0, 1]
@@ -60,8 +60,8 @@ class _Counting(SequenceMatcher[str]):
     def find_longest_match(
         self, alo: int = 0, ahi: int | None = None, blo: int = 0, bhi: int | None = None
     ) -> Match:
-        """Find the longest match in one range and count steps. A step is a pair of positions that
-        may hold equal letters."""
+        """Find the longest common substring of the two ranges. Raises TooCostly if the permitted
+        number of steps is exceeded. A step compares two positions that may hold equal letters."""
         ahi, bhi = len(self.a) if ahi is None else ahi, len(self.b) if bhi is None else bhi
         # difflib also visits the positions before blo
         steps = (ahi - alo) * bhi // max(1, len(self.b2j)) + 1
@@ -78,8 +78,8 @@ class _Counting(SequenceMatcher[str]):
         return self._by_rows(alo, ahi, blo, bhi)
 
     def _by_rows(self, alo: int, ahi: int, blo: int, bhi: int) -> Match:
-        """Return the same match as difflib: the longest, and among equals the first in a, then in
-        b."""
+        """Return the longest match, computed row by row, with the same result as difflib. Among
+        equally long matches, return the first in `a`, then the first in `b`."""
         best = Match(alo, blo, 0)
         before, after = np.zeros((2, len(self.b) + 1), dtype=np.int32)  # [j + 1]: match ends at j
         previous = np.array([], dtype=np.int64)
@@ -179,9 +179,9 @@ def set_score(similarities: Floats) -> float:
     """Return how well explanations (rows) match human ones (columns), for one label and stance (Eq.
     11 of the CoT2EL paper).
 
-    The score is the mean over rows of the highest similarity. It is 1 if both sets are empty and 0
-    if one is. Extra columns are not penalised. The transposed matrix gives the other direction.
-    """
+    The score is the mean over rows of the highest similarity. It is 1 if both sets are empty, and 0
+    if only one set is empty. Extra columns are not penalised. The transposed matrix gives the other
+    direction."""
     rows, columns = similarities.shape
     if rows == 0 or columns == 0:
         return float(rows == columns)
@@ -189,7 +189,8 @@ def set_score(similarities: Floats) -> float:
 
 
 def instance_score(set_scores: Sequence[float]) -> float:
-    """Return the score of an item: the mean over labels and stances."""
+    """Return the score of an item: the mean of `set_scores`, which has one score per label and
+    stance."""
     return float(np.mean(set_scores))
 
 

@@ -47,8 +47,8 @@ Texts = tuple[str, str]
 def refine_drafts(
     aligned: Sequence[AlignedReasoning], requests: Sequence[Cot2elRequest]
 ) -> list[RefinedReasoning]:
-    """Check that every unit says the same as its explanation. Makes one call per inference model
-    for all requests."""
+    """Check if the unit (part of the chain of thought) aligned with each explanation says the same,
+    and return the refined explanations. Makes one call per inference model for all requests."""
     polarities = [
         in_force(request, draft) for request, draft in zip(requests, aligned, strict=True)
     ]

@@ -40,7 +40,8 @@ SAYS: dict[Stance, str] = {"support": "speaks for", "oppose": "speaks against"}
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A mark where a span ends: `A+` supports option A, `A−` opposes it."""
+    """A tag shown where a span ends. `A+` means that the span supports option A, and `A−` that it
+    opposes option A."""
 
     text: str
     stance: Stance
@@ -49,7 +50,8 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class ReasoningPart:
-    """A piece of the reasoning, with a tag for each span that ends at the end of the piece."""
+    """A piece of the reasoning. A tag is attached for each marked span that ends where the piece
+    ends."""
 
     piece: MarkedText
     tags: tuple[Tag, ...]
@@ -75,7 +77,8 @@ class AblationSet:
 
 @dataclass(frozen=True, slots=True)
 class AnnotatorComparison:
-    """Agreement with the annotator's pairs, for one way of matching them."""
+    """The model's agreement with the annotator's explanation–label pairs, for one method of
+    matching these pairs."""
 
     name: str
     about: str

@@ -100,7 +100,8 @@ RULED: tuple[Language, ...] = get_args(Language)
 
 
 def align_draft(draft: ReasoningDraft) -> AlignedReasoning:
-    """Find the most similar unit of the reasoning for each explanation and each control text."""
+    """Split the reasoning into units, and find the unit most similar to each explanation and to
+    each control text."""
     request, text = draft.request, draft.reasoning or ""
     language = segmented_as(request, text)
     rule = rule_of(request)
@@ -208,8 +209,8 @@ class AlignedReasoning:
         return self.text[unit.start : unit.end]
 
     def refine(self, read: ReadPolarity, polarity: Polarity = "none") -> RefinedReasoning:
-        """Check with `read` that each unit says the same as its explanation. `polarity` is the name
-        of this check."""
+        """Check with `read` that each unit of the reasoning has the same polarity as its
+        explanation. Explanations that fail are rejected. `polarity` is the name of the check."""
         return RefinedReasoning(
             text=self.text,
             language=self.language,
@@ -275,7 +276,7 @@ class RefinedReasoning:
 
     @property
     def aligned(self) -> tuple[tuple[RefinedExplanation, Unit], ...]:
-        """Return each accepted explanation, with the unit that replaces it."""
+        """Return each accepted explanation, with the most similar unit of the reasoning."""
         return tuple(
             (row, self.units[row.alignment.unit])
             for row in self.refined
@@ -321,7 +322,8 @@ class RefinedExplanation:
 
 @dataclass(frozen=True)
 class RandomBaseline:
-    """The result for texts that represent chance, with the same numbers as for the explanations."""
+    """The chance level: the numbers for random texts, computed in the same way as those for the
+    explanations."""
 
     draws: int
     faithfulness: float  # share kept, [0, 1]

@@ -217,16 +217,16 @@ def _merge_short(text: str, pieces: list[Span]) -> list[Span]:
 
 
 def _words(text: str, span: Span) -> int:
-    """Return the number of words. More than five characters that are not all ASCII count as
-    `LEAST_WORDS`."""
+    """Return the number of words in the span. A piece that is not all ASCII and has more than five
+    characters counts as `LEAST_WORDS`, since it may have no spaces."""
     piece = text[span[0] : span[1]]
     return LEAST_WORDS if not piece.isascii() and len(piece) > 5 else len(piece.split())
 
 
 def verb_end(text: str, start: int) -> int | None:
     """Return the end of the first verb that comes one to five words after `start`, or None. The
-    search takes linear time: it visits each pair of a pattern position and a text position once. A
-    backtracking regular expression would try every way to divide a run of dashes."""
+    search takes linear time, since it visits each pair of a pattern state and a text position once.
+    A backtracking regular expression would try every way to split a run of hyphens."""
     phrase = PHRASE.match(text, start)
     if phrase:
         return phrase.end()

@@ -1,5 +1,5 @@
 """The three stages of extraction: reasoning, parse and structure, from a language model or from the
-request. The prompts ask for statements on both sides of an option. The rules that normalise keys
+request. The prompts ask for arguments for and against each option. The rules that normalise keys
 are our own (footnote 7). Source: Chen et al., EMNLP 2025, section 4.1, Tables 6 and 7."""
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ class ReasoningDraft:
 
 
 def write_drafts(requests: Sequence[Cot2elRequest]) -> list[ReasoningDraft]:
-    """Return the reasoning and the extracted explanations for every request. A stage that fails
-    sets `status`."""
+    """Return a draft for every request: the model's reasoning, and the explanations extracted from
+    it. If a stage fails, the draft's `status` says so."""
     drafts = [
         ReasoningDraft(
             position,
@@ -187,7 +187,8 @@ def _prompt_each(
     prompt: Callable[[ReasoningDraft], Prompt],
     read: Callable[[ReasoningDraft, Completion], ReasoningDraft],
 ) -> list[ReasoningDraft]:
-    """Send one prompt to the model for each pending draft, in as few calls as possible."""
+    """Prompt the model once for each pending draft, in as few calls as possible. Return all drafts,
+    with the pending ones replaced by the results of `read`."""
     prompts = [
         PromptOfRequest(draft.position, draft.request.model or "", prompt(draft), _sampling(draft))
         for draft in pending
@@ -229,7 +230,8 @@ SCHEMA = TypeAdapter(Annotated[dict[Statement, Sides], Field(min_length=1, max_l
 
 @dataclass(frozen=True)
 class StructuredParse:
-    """The explanations in a parsed answer. `unplaced` holds the keys that name no answer option."""
+    """The explanations in a parsed answer. `unplaced` holds the keys that name no answer option,
+    each with its number of statements."""
 
     pairs: tuple[Explanation, ...]
     unplaced: tuple[tuple[str, int], ...]  # key, number of statements
@@ -253,8 +255,8 @@ def first_valid_json(raw: str) -> dict[str, Sides] | None:
 
 
 def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredParse:
-    """Return the explanations in the order of `options`. For each option, support comes before
-    opposition."""
+    """Return the explanations in the order of `options`, support before opposition. The result also
+    has the names that match no option, with their number of statements."""
     sides_by_option: dict[str, list[Sides]] = {option.key: [] for option in options}
     unplaced = []
     for name, side in sides.items():
@@ -275,9 +277,9 @@ def pairs_of(sides: dict[str, Sides], options: Sequence[Option]) -> StructuredPa
 
 
 def label_of(name: str, options: Sequence[Option]) -> str | None:
-    """Return the option that a key of the parsed answer refers to, or None if no option or several
-    match. A key matches by equal key or text, else by a leading letter ("Option A: ..."), else by a
-    text that occurs as whole words."""
+    """Return the key of the option that a key of the parsed answer refers to, or None if no option
+    or several match. It first tries equal keys and texts, then a leading letter ("Option A: ...").
+    Last, it searches `name` for an option's text as whole words."""
     folded = name.strip().casefold()
     for option in options:
         if folded in (option.key.casefold(), option.text.casefold()):

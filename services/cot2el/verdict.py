@@ -1,4 +1,5 @@
-"""The verdict on a CoT2EL report. Explanations with shuffled words represent chance."""
+"""The verdict on a CoT2EL report. Explanations with shuffled words give the result expected by
+chance."""
 
 from __future__ import annotations
 

@@ -127,9 +127,9 @@ def answer_of(completion: Completion) -> Answer:
 
 
 def _reasoning(text: str) -> tuple[int, str | None, bool]:
-    """Return the start of the answer, the reasoning before it, and True if the reasoning ends. The
-    opening mark may be missing, because a chat template wrote it. Reasoning after the answer is
-    ignored."""
+    """Return the start of the answer, the reasoning before it, and True if the reasoning is
+    complete. The opening mark may be missing, because a chat template wrote it. Reasoning after the
+    answer is ignored."""
     if explains := _EXPLAINS.match(text):
         return explains.end(), explains["thought"].strip(), True
     is_opened = _OPENS.match(text) is not None

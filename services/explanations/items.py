@@ -78,8 +78,8 @@ def fault_of_item(
     number: int, item: ExplanationsItem | None, path: Place, message: str
 ) -> tuple[Place, str]:
     """Return the location and message of one job's validation error in a request for several jobs.
-    The location begins with `items[number]`. For a field shared by all items, only the message
-    does."""
+    The location begins with `items[number]`. If the field is shared by all items, the message
+    begins with `items[number]` instead."""
     if item is None:
         return path, message
     if not path or path[0] in ExplanationsItem.model_fields:

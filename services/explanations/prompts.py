@@ -76,8 +76,9 @@ class ElicitationPrompt(ExplanationsOwnPrompt):
         }
 
     def longest(self, values: Mapping[str, str], style: Style) -> int:
-        """Return the length of the longest turn in characters, or of all turns together for the
-        style `raw`. Braces count twice, since they are escaped in the filled template."""
+        """Return the number of characters of the longest turn. For the style `raw`, return the
+        number for all turns together. Braces count twice, since the filled template escapes them.
+        """
         sizes = {name: len(escape_template(value)) for name, value in values.items()}
         turns = [
             sum(
@@ -129,7 +130,8 @@ def load_prompts() -> dict[tuple[str, str], ElicitationPrompt]:
 
 
 def get_prompt(reference: str) -> ElicitationPrompt:
-    """Return the prompt `NAME@VERSION`, or the latest version of `NAME`. Raises ValueError."""
+    """Return the prompt `NAME@VERSION`, or the latest version of `NAME`. Raises ValueError if there
+    is no such prompt."""
     name, _, version = reference.partition("@")
     versions = [
         prompt

@@ -190,7 +190,8 @@ def _of_guard(normalized: NormalizedText, guard: re.Match[str]) -> StatedDecisio
 
 
 def _with_label(text: str, decision: StatedDecision) -> StatedDecision:
-    """Return the decision with the last label of its sentence as the quoted words."""
+    """Return the decision with `words` set to the last label in its sentence. Without a label the
+    decision is unchanged."""
     labels = [match.span() for match in _LABEL.finditer(text, decision.start, decision.end)]
     return replace(decision, words=labels[-1]) if labels else decision
 
@@ -243,8 +244,8 @@ def _refuses(text: str) -> bool:
 
 
 def explanation_in(answer: str, after: str | None) -> str:
-    """Return the explanation in an answer: the text that follows the words `after`, or the JSON
-    field of that name."""
+    """Return the explanation in an answer: the JSON field `after`, or else the text that follows
+    the words `after`. Without a match, return the whole answer."""
     if after is None:
         return answer.strip()
     if (field := _field(answer, after)) is not None:

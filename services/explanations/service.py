@@ -66,7 +66,7 @@ PROMPTS = ("/prompts", "/completions", "/text")
 
 
 class WrittenAnswer(Message):
-    """A model's answer."""
+    """A model's answer to the explanation prompt, and the model that wrote it."""
 
     completion: Completion | None  # None: the tokens were used up before the answer
     model: ModelUse
@@ -202,8 +202,9 @@ def _prose(request: ExplanationsRequest, prompt: ElicitationPrompt) -> Prose:
 def _is_read_otherwise(
     request: ExplanationsRequest, prompt: ElicitationPrompt, elicitation: ExplanationsElicitation
 ) -> bool:
-    """Return True if the metric that parses answers to this prompt finds a decision other than that
-    of `elicitation`, or none."""
+    """Return True if the metric's own parser finds another decision in the explanation than that of
+    `elicitation`, or finds none. Return False if the prompt does not ask for such a decision, or
+    the decision is a field."""
     if not decides_if_hateful(prompt) or prompt.reader not in request.parameters:
         return False
     fields = fields_in(elicitation.explanation)
@@ -307,7 +308,8 @@ def _score_metrics(
     elicitation: ExplanationsElicitation,
     judge: JudgeResult,
 ) -> tuple[tuple[Report, ...], tuple[ExplanationsUnscored, ...], tuple[str, ...]]:
-    """Return the reports, the metrics that did not score with their reasons, and warnings."""
+    """Return the reports of the metrics, the metrics that could not score the explanation (each
+    with a reason), and warnings."""
     if elicitation.outcome != "answered":
         detail = f"the answer is {elicitation.outcome}, so metrics do not score it"
         unscored = [_unscored(name, elicitation.outcome, detail) for name in request.parameters]

@@ -18,7 +18,8 @@ DECIDES = "decides"
 
 
 def finding(result: ExplanationsResult) -> Finding:
-    """Return the finding: the decision, followed by the first metric's verdict and reason."""
+    """Return the conclusion of a result: the model's decision, with the verdict and reason of the
+    first metric that scored the explanation."""
     elicited = result.elicitation
     if elicited.outcome == "refused":
         message = "The model refuses: it neither decides nor explains."

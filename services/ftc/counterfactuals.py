@@ -128,8 +128,8 @@ def windows(shape: Shape) -> Iterator[Window]:
 
 
 def best_slot(shape: Shape, replaced: Phrase, other: Phrase) -> Slot | None:
-    """Return the phrase of the hypothesis that best matches `replaced` and that `other` can
-    replace. Ties go to the shortest phrase."""
+    """Return the place in the hypothesis where `other` can replace the words that best match
+    `replaced`, or None. On a tie the shortest words win."""
     if (replaced.type == "noun") != (other.type == "noun"):
         return None
     claimed = replaced.stems
@@ -192,14 +192,15 @@ def fill_slot(kind: Kind, slot: Slot, phrase: Phrase) -> EditedHypothesis | str:
 
 
 def same_words(first: str, other: str) -> bool:
-    """Return True if two sentences have the same words."""
+    """Return True if two sentences have the same words in the same order. Case and punctuation are
+    ignored."""
     bare = ["".join(c if c.isalnum() else " " for c in text.lower()) for text in (first, other)]
     return bare[0].split() == bare[1].split()
 
 
 def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
-    """Replace the span that the hypothesis contains, A or B, with the other one. On a tie, A is
-    replaced."""
+    """Replace one of the spans A and B with the other span. The replaced span is the one that the
+    hypothesis contains to the larger share, on a tie A. Return the reason if this is impossible."""
     whole = stems(shape.words)
     shares = [(coverage(a.stems, whole), a, b), (coverage(b.stems, whole), b, a)]
     shares.sort(key=lambda row: -row[0])
@@ -226,8 +227,8 @@ def substitute(shape: Shape, a: Phrase, b: Phrase) -> EditedHypothesis | str:
 
 
 def restate(shape: Shape, who: Phrase | None, predicate: Phrase) -> EditedHypothesis | str:
-    """Return a hypothesis with the original subject and B as its predicate, or the reason why there
-    is none. This applies to explanations of the form "A is B"."""
+    """Return the hypothesis with its own subject and the explanation's B as predicate, or the
+    reason why this is impossible. This applies to explanations of the form "A is B"."""
     if shape.subject is None:
         return "the hypothesis has no subject"
     subject = stems(shape.words[shape.subject[0] : shape.subject[1]])
@@ -266,8 +267,9 @@ def subject_of(clause: Phrase) -> Phrase | None:
 
 
 def _build_b(shape: Shape, a: Phrase | None, b: Phrase) -> EditedHypothesis:
-    """Return the hypothesis with the explanation's phrase B as its predicate. Return it unchanged
-    if B already covers its content, or if the new text is not a sentence."""
+    """Return the hypothesis with the explanation's phrase B as the new predicate. Return the
+    original hypothesis if B already covers the predicate's content, or if the new text is not a
+    sentence."""
     first = shape.subject[1] if shape.subject else 0
     claims = stems(shape.words[first:])
     whole = EditedHypothesis("b", shape.text, "whole", find_slot(shape, b), b)

@@ -69,7 +69,8 @@ def extract(label: NliLabel, hypothesis: str, explanation: str, *, printed: bool
 def _candidates(
     label: NliLabel, explanation: str, *, printed: bool
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
-    """Yield (rule, A, B) of every pattern that matches a sentence, in order."""
+    """Yield (rule, A, B) for every pattern that matches a sentence, in order. A and B are the two
+    matched phrases; A may be None."""
     text, positions = _normalize_space(straighten_apostrophes(explanation))
     for start, end in _sentences(text, parts=not printed):
         if start == end or positions[end - 1] - positions[start] >= MOST_CHARACTERS:
@@ -109,8 +110,9 @@ def _sentences(text: str, *, parts: bool) -> Iterator[tuple[int, int]]:
 def _spans(
     pattern: Pattern, match: re.Match[str], whole: tuple[str, list[int]]
 ) -> Iterator[tuple[str, Phrase | None, Phrase]]:
-    """Yield the rule, A and B of a match. `whole` is the explanation with its characters' original
-    positions."""
+    """Yield (name of the pattern, phrase A, phrase B) for a match. Yield nothing if a phrase is
+    invalid or the phrases differ very much in length. `whole` is the explanation with its
+    characters' original positions."""
     explanation, positions = whole
     b = phrase(explanation, *_original_span(match.span("b"), positions))
     named = "a" in pattern.expression.groupindex and match.group("a") is not None
@@ -123,8 +125,8 @@ def _spans(
 
 
 def _original_span(span: tuple[int, int], places: list[int]) -> tuple[int, int]:
-    """Map a non-empty span to positions in the original text. The groups of the patterns are never
-    empty."""
+    """Map a non-empty span to positions in the original text. `places` has the original position of
+    each character."""
     return places[span[0]], places[span[1] - 1] + 1
 
 

@@ -54,8 +54,8 @@ def be(plural: bool) -> str:
 
 
 def verb_phrase(phrase: Phrase, tag: str) -> str | None:
-    """Return a verb phrase with its verb, and verbs joined to it, in this form. Auxiliaries are
-    left out."""
+    """Return a verb phrase with its main verb, and verbs coordinated with it, in the form
+    `tag`, or None. Auxiliaries are left out."""
     words, head = phrase.words, phrase.head
     if negated(words) or words[head].lemma == "be":
         return None
@@ -89,7 +89,8 @@ def lower_first(words: Words) -> str:
 
 
 def statement(shape: Shape, phrase: Phrase) -> str | None:
-    """Return a sentence that applies the phrase to the hypothesis' subject."""
+    """Return a sentence that applies the phrase to the hypothesis' subject, or None if no such
+    sentence can be formed."""
     predicate = complement(phrase)
     if shape.who is None or predicate is None:
         return None
@@ -116,8 +117,8 @@ def existence(phrase: Phrase) -> str | None:
 
 
 def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
-    """Return a clause as a sentence. If its subject is a pronoun, the hypothesis' subject replaces
-    it."""
+    """Return a clause as a sentence, or None if the clause is negated or has no usable subject. A
+    pronoun as subject is replaced by the hypothesis' subject."""
     words, head = clause.words, clause.head
     if negated(words):
         return None
@@ -135,8 +136,8 @@ def clause_sentence(shape: Shape, clause: Phrase) -> str | None:
 
 
 def _predicate(words: Words, head: int, plural: bool) -> str | None:
-    """Return the clause from its verb on, in the present tense and in agreement with its
-    subject."""
+    """Return the words from the clause's verb to its end, in the present tense and in the subject's
+    number. Return None if the clause cannot be converted."""
     verb = words[head]
     helpers = [w for i, w in enumerate(words) if w.head == head and w.dep in {"aux", "auxpass"}]
     if verb.lemma == "be":
@@ -155,8 +156,8 @@ def _predicate(words: Words, head: int, plural: bool) -> str | None:
 
 
 def noun_into(shape: Shape, window: tuple[int, int, int], phrase: Phrase) -> str | None:
-    """Return a noun phrase that fits in place of other nouns and keeps their determiner and number.
-    `window` holds the positions of the first word, the end and the head."""
+    """Return a form of the noun phrase that can replace other nouns, with their determiner and
+    number, or None. `window` holds three word positions of the replaced nouns: first, end, head."""
     first, _, head = window
     plural = is_plural((shape.words[head],), 0)  # what is joined to it stays
     words = phrase.words
@@ -199,8 +200,8 @@ def _in_number(core: tuple[TaggedWord, ...], head: TaggedWord, *, plural: bool) 
 
 
 def finish(text: str, like: str) -> str:
-    """Return the sentence with spacing, articles, initial capital and full stop as in the sentence
-    `like`."""
+    """Return the text with corrected spacing and articles, and with the initial letter and end
+    punctuation of the sentence `like`."""
     for joint, written in _JOINTS:
         text = joint.sub(written, text)
     text = _ARTICLE.sub(_article, text.strip())

@@ -70,8 +70,8 @@ class RandomPhrases:
 
 def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases:
     """Draw up to `draws` distinct random phrases that overlap with the premise as much as the
-    explanation's phrase does. If they are too few to reach p = 0.05, phrases with any overlap are
-    used."""
+    explanation's phrase does. Phrases with any overlap are used if the matched phrases are too few
+    to reach p = 0.05."""
     kind = null_kind(request)
     if draw_count(request) == 0:
         return RandomPhrases(kind, doubt="the request asks for no random draws")
@@ -95,7 +95,8 @@ def random_phrases(request: FtcRequest, edit: EditedHypothesis) -> RandomPhrases
 
 
 def null_kind(request: FtcRequest) -> PhraseNull:
-    """Return the null distribution of the request, or else the variant's default."""
+    """Return the kind of null distribution that the request states, or else the variant's
+    default."""
     return request.null or VARIANTS[request.variant].null
 
 
@@ -109,8 +110,8 @@ def first_draws(request: FtcRequest) -> int:
 
 
 def rule_of(request: FtcRequest, placements: int) -> GroupSequential:
-    """Return the stopping rule for random phrases. Variants that follow the paper make all
-    draws."""
+    """Return the stopping rule for the random phrases. Sequential variants may stop early; the
+    variants that follow the paper make all draws."""
     most = min(draw_count(request), placements)
     return looks_up_to(most) if VARIANTS[request.variant].sequential else one_look(most)
 
@@ -159,8 +160,8 @@ def overlap_class(share: float) -> int:
 
 
 def fill_all(slot: Slot, observed: str, candidates: Iterable[Phrase]) -> list[str]:
-    """Insert each phrase at this place in the hypothesis, and return the distinct results in order.
-    The counterfactual itself and the original hypothesis are left out."""
+    """Insert each phrase in the slot of the hypothesis, and return the distinct results in order.
+    The original hypothesis and the counterfactual `observed` are left out."""
     filled = dict.fromkeys(t for phrase in candidates if (t := slot.fill(phrase)) is not None)
     return [t for t in filled if not same_words(t, observed) and not same_words(t, slot.shape.text)]
 
@@ -188,8 +189,8 @@ def _bytes_of(phrases: Iterable[Phrase], *_: object) -> int:
 
 @cache_results(KEPT_BYTES, _bytes_of)
 def phrases_in(text: str) -> tuple[Phrase, ...]:
-    """Return the phrases in the first 600 characters. Each phrase includes all words before its
-    head."""
+    """Return the phrases in the first 600 characters. Each phrase begins with the first word that
+    belongs to its head."""
     built = shape(next(_chunks(text), ""))
     if built is None:
         return ()
@@ -217,7 +218,8 @@ def _chunks(text: str) -> Iterator[str]:
 
 
 def _content_of(slot: Slot) -> Phrase | None:
-    """Return the phrase in the slot of a counterfactual that the rules did not build."""
+    """Return the hypothesis' phrase that fills the slot, or None. This is used for counterfactuals
+    that the rules did not build."""
     words, window, subject = slot.shape.words, slot.window, slot.shape.subject
     if window is not None:
         return phrase(slot.shape.text, words[window.first].start, words[window.end - 1].end)
@@ -273,7 +275,8 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class FtcHypotheses:
-    """The counterfactuals of a request's hypothesis, or the reason why there are none."""
+    """The counterfactual hypotheses of one request. If there are none, `abstained` is the
+    reason."""
 
     label: NliLabel
     extraction: FtcExtraction
@@ -372,8 +375,8 @@ def _evidence(
     edits: Sequence[EditedHypothesis],
     bare: NormalizedText | None = None,
 ) -> tuple[FtcSpanEvidence, ...]:
-    """Return the spans of phrases A and B in the explanation, and of their places in the
-    hypothesis. `bare` is the text that contains A and B."""
+    """Return the spans of phrases A and B in the explanation, and the spans of the hypothesis that
+    these phrases replace. `bare` is the normalised text that contains A and B."""
     spans = []
     for side in (a, b):
         if side is None:

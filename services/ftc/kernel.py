@@ -51,8 +51,8 @@ def k(answers: Floats, targets: Floats, epsilon: float) -> Floats:
 
 
 def floored(answers: Floats, targets: Floats, epsilon: float) -> NDArray[np.bool_]:
-    """Return where FTC-K replaces a smaller probability with `epsilon`, as a boolean array of shape
-    (N,)."""
+    """Return a boolean array of shape (N,). An entry is True if FTC-K replaces a probability below
+    `epsilon` in that answer."""
     return np.asarray(((answers < epsilon) & (targets > 0)).any(axis=1))
 
 
@@ -75,8 +75,8 @@ def w(answers: Floats, targets: Floats, alpha: float) -> Floats:
 
 
 def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
-    """Return normalised FTC-W, N values in [0, 1]. The Wasserstein-1 distance is divided by the
-    largest one that the target allows."""
+    """Return normalised FTC-W, N values in [0, 1]: 1 - D / Dmax. D is the Wasserstein-1 distance
+    from the answer to the target, and Dmax the largest possible distance from that target."""
     distance = ground_distance(alpha)
     corners = np.stack(
         [transport(np.tile(corner, (len(targets), 1)), targets, distance) for corner in np.eye(3)]
@@ -86,6 +86,6 @@ def w_normalized(answers: Floats, targets: Floats, alpha: float) -> Floats:
 
 
 def geometric_mean_p(mean_k: float) -> float:
-    """Return exp(mean K - 1), in [epsilon, 1]. For targets with one certain label this is the
-    geometric mean of their probabilities."""
+    """Return exp(mean K - 1), in [epsilon, 1]. If each target gives one label the probability 1,
+    this is the geometric mean of the answers' probabilities of these labels."""
     return float(np.exp(mean_k - 1.0))

@@ -26,7 +26,8 @@ _DASH = re.compile(r"\s?[\u2013\u2014](?=\s)")
 
 
 def bare_explanation(explanation: str) -> NormalizedText:
-    """Return the normalised explanation without thoughts, field names and introductory phrases."""
+    """Return the normalised explanation without reasoning (text up to `</think>`), field names and
+    introductory phrases."""
     text = normalize(_THOUGHT.sub(lambda thought: " " * len(thought.group()), explanation))
     if _FIELD.match(text.text):
         text = replaced(replaced(text, _FIELD, ""), _FIELD_END, "")

@@ -91,8 +91,9 @@ def extraction_prompt(explanation: str, label: NliLabel) -> str:
 
 
 def transformation_prompt(hypothesis: str, spans: tuple[str, str], label: NliLabel) -> str:
-    """Return the prompt that asks to rewrite the hypothesis. It does not contain the explanation. A
-    is the span that the hypothesis contains or, for a neutral label, the part that is true."""
+    """Return the prompt that asks to rewrite the hypothesis. The prompt does not contain the
+    explanation. A is the span that the hypothesis contains. For a neutral label, A is instead the
+    part that is true."""
     blocks = [
         f"{_format_input(e['hypothesis'], (e['a'], e['b']), label)} {_format_output(e, label)}"
         for e in examples(label)
@@ -123,7 +124,8 @@ def _line(text: str) -> str:
 
 
 def parse_spans(completion: str) -> tuple[str, str] | None:
-    """Return A and B as the model wrote them, or None if the completion cannot be parsed."""
+    """Return the spans of the lines "A:" and "B:" in the model's answer, or None if the answer
+    cannot be parsed."""
     match = _SPANS.match(completion)
     if match is None:
         return None

@@ -76,8 +76,9 @@ def model_languages(request: FtcRequest) -> Iterator[ModelLanguages]:
 def run_models(
     requests: Sequence[FtcRequest], derived: Sequence[FtcHypotheses]
 ) -> list[FtcCollected]:
-    """Return the model's answers for every request. Each further call adds random phrases for
-    requests whose tests have not stopped. Raises BadInput for a model without the labels."""
+    """Return the model's answers for every request. Each further round of calls adds random phrases
+    for requests whose sequential test has not stopped. Raises BadInput if a model lacks the
+    required labels."""
     keys = [_model_key(request) for request in requests]
     requested: dict[ModelKey, list[Pair]] = defaultdict(list)
     for key, request, hypotheses in zip(keys, requests, derived, strict=True):
@@ -193,8 +194,9 @@ def _as_read(answers: NliPredictions, request: FtcRequest, derived: FtcHypothese
 def _all_read(
     answers: NliPredictions, request: FtcRequest, derived: FtcHypotheses, drawn: int
 ) -> FtcHypotheses:
-    """Remove each null distribution that has an unread phrase, since the others are no longer a
-    random sample. `drawn` is the maximum number of phrases sent to the model so far."""
+    """Return the hypotheses. If a hypothesis has a random phrase with an unreadable answer, drop
+    all its phrases, since the others are no longer a random sample. `drawn` is the maximum number
+    of phrases sent to the model so far."""
     whole = []
     for hypothesis in derived.hypotheses:
         texts = hypothesis.random.texts[:drawn]
@@ -262,15 +264,16 @@ class NliPredictions:
 
     def of(self, premise: str, hypothesis: str) -> Floats:
         """Return the probabilities of entailment, neutral and contradiction, of shape (3,). Raises
-        DegenerateInput if the answer is unreadable, or a share of too few votes."""
+        DegenerateInput if the model's answer is unreadable, or is based on fewer than 200 sampled
+        votes."""
         return self._row(self._found[premise, hypothesis].fine())
 
     def _row(self, judgement: Judgement) -> Floats:
         return np.array(judgement.among_labels(), dtype=np.float64)[self._order]
 
     def missing_reason(self, some: Iterable[Pair]) -> str | None:
-        """Return the reason why the first unreadable answer could not be read, or None if all
-        could."""
+        """Return the code and detail of the first of these answers that could not be read. Return
+        None if all of them could be read."""
         reasons = (self._found[pair].fine().unread for pair in some)
         return next((f"{unread.code}: {unread.detail}" for unread in reasons if unread), None)
 
@@ -289,7 +292,8 @@ class NliPredictions:
         return LABELS[LABELS.index(predict_label(LABELS, row.tolist(), least))]
 
     def warnings(self, some: Sequence[Pair]) -> tuple[str, ...]:
-        """Return warnings about truncated text and about answers outside the labels."""
+        """Return warnings about texts that the model truncated, and about answers with a low total
+        probability of the labels."""
         answers = [self._found[pair] for pair in some]
         share = min(answer.read_share for answer in answers)
         masses = [answer.mass for answer in answers if answer.mass is not None and answer.low_mass]

@@ -123,8 +123,8 @@ class CounterfactualCard:
 def counterfactual_card(
     request: FtcRequest | None, report: FtcResult, item: FtcCounterfactual
 ) -> CounterfactualCard:
-    """Return what the page shows of a counterfactual, without a diff if the request is no longer
-    stored."""
+    """Return the data that the page shows for a counterfactual. If the request is no longer stored,
+    there is no diff."""
     doubt = f"no null for {item.kind}: "
     reasons = [w.removeprefix(doubt) for w in report.warnings if w.startswith(doubt)]
     shares = _as_dict(item.target)
@@ -197,7 +197,8 @@ def _null(null: FtcNull) -> Chart | None:
 
 
 def marks_of(report: FtcResult, text: Literal["explanation", "hypothesis"]) -> list[Mark]:
-    """Return the spans A and B in the explanation or the hypothesis."""
+    """Return highlights for the spans A and B, the two sides of the explanation's relation, and for
+    replaced words. `text` selects the text in which the spans lie."""
     return [
         Mark(span.start, span.end, span.kind, SPANS[span.kind])
         for span in report.evidence
@@ -272,7 +273,8 @@ def _against_random(report: Record) -> Iterator[Block]:
 
 
 def _on_one_scale(title: str, rows: Sequence[ForestRow], note: str = "") -> Forest:
-    """Return a chart from 0 to 1. It starts lower if a value is negative, which FTC-K can be."""
+    """Return a chart with a scale from 0 to 1. The scale starts lower if a value is negative, which
+    is possible for FTC-K."""
     kept = [row for row in rows if is_shown(row.interval)]
     ends = [row.interval[end] for row in kept for end in ("value", "low")]
     least = min([0.0, *(end_value for end_value in ends if end_value is not None)])

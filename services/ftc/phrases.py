@@ -61,7 +61,8 @@ _lock = Lock()
 
 @dataclass(frozen=True, slots=True)
 class TaggedWord:
-    """A token; `head`, `left` and `right` are positions of tokens, `right` inclusive."""
+    """A word with its tags. `head` is the position of its syntactic head. `left` and `right` are
+    the first and last position of its subtree."""
 
     text: str
     start: int
@@ -104,8 +105,8 @@ def _bytes_of(parsed: Phrase | Shape | None, *_: object) -> int:
 
 @cache_results(KEPT_BYTES, _word_bytes)
 def parse(sentence: str) -> Words:
-    """Return the words. A lock admits one thread at a time, because spaCy's memory zone is not
-    thread-safe."""
+    """Return the words of a sentence, parsed by spaCy. A lock admits one thread at a time, because
+    spaCy's memory zone is not thread-safe."""
     with _lock:
         pipeline = _pipeline()
         with pipeline.memory_zone():
@@ -156,7 +157,8 @@ def stems(words: Words) -> frozenset[str]:
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return the span without quotation marks and without words that join it to its sentence."""
+    """Return the span (start, end) without quotation marks at its ends. Words that only connect it
+    to the rest of the sentence are removed, too."""
     while True:
         before = (start, end)
         while start < end and text[start] in QUOTES:

@@ -103,8 +103,8 @@ def _null_scores(request: FtcRequest, null: Floats, target_row: Floats) -> Float
 
 
 def components_of(counterfactuals: Sequence[FtcCounterfactual]) -> FtcComponents:
-    """Return means over the counterfactuals. A neutral label has two, x[A] and x[B]; other labels
-    have one."""
+    """Return the means over the counterfactuals. A neutral label has two counterfactuals, x[A] and
+    x[B]; other labels have one."""
     satisfactions = [item.satisfaction for item in counterfactuals]
     if not satisfactions:
         return FtcComponents(delta=None, k=None, w=None, w_normalized=None, geometric_mean_p=None)
@@ -136,9 +136,10 @@ def baselines(request: FtcRequest, collected: FtcCollected, targets: Floats) -> 
 def _against_nulls(
     request: FtcRequest, collected: FtcCollected, targets: Floats
 ) -> dict[str, float | None]:
-    """Compare the mean score of the counterfactuals with the mean of random phrases, draw by draw.
+    """Compare the counterfactuals' mean score with the means for random phrases. Return the win
+    rate, the p-value and the smallest possible p-value, each None without random phrases.
 
-    Counterfactuals without random phrases are left out."""
+    Each mean takes one phrase per counterfactual. Counterfactuals without phrases are left out."""
     observed = kernel.w_normalized(collected.answers, targets, request.alpha)
     nulls = [
         (

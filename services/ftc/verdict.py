@@ -31,8 +31,8 @@ NO_RIVALS = "There are too few random phrases to compare with."
 
 @dataclass(frozen=True, slots=True)
 class Rivals:
-    """Comparison of the explanation's phrase with random phrases. It exists only if there are
-    enough random phrases to reach p = 0.05."""
+    """Comparison of the explanation's phrase with random phrases. It is only made if there are
+    enough random phrases to make p <= 0.05 possible."""
 
     phrases: str
     win_rate: float  # share of them that score lower, ties half

@@ -111,8 +111,8 @@ def with_key_check(caller: Caller, gateway: State, look: Look[T]) -> Look[T]:
 
 
 def _with_check(check: Callable[[], Awaitable[object]], look: Look[T], checked: float) -> Look[T]:
-    """Wrap a read function so that `check` runs first from time to time. `checked` is the time of
-    the last check on the monotonic clock."""
+    """Wrap the read function `look` so that `check` runs first if the last check is too old.
+    `checked` is the time of the last check on the monotonic clock."""
 
     async def check_and_read() -> T:
         nonlocal checked

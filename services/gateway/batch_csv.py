@@ -52,8 +52,8 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
 def filled_csv_chunks(
     engine: Engine, batch: Batch, contract: ServiceContract | None
 ) -> Iterator[bytes]:
-    """Yield the CSV file for people to read. Small files leave out columns that are empty in every
-    line."""
+    """Yield the CSV file in a form that people can read. Columns that are empty in every line are
+    left out if the batch is small."""
     if batch.total > MOST_FOR_PEOPLE:
         yield from csv_chunks(engine, batch, contract)
         return
@@ -94,8 +94,8 @@ def _tables(
 
 
 def number_columns(contract: ServiceContract | None) -> list[tuple[str, ...]]:
-    """Return the columns of a batch's CSV file as paths into a result: `checks`, then all
-    numbers."""
+    """Return the columns for numbers in a batch's CSV file, as paths into a result. For a metric,
+    the path of its checks comes first."""
     if contract is None:
         return []
     numbers = numbers_of(contract.report if contract.answers is None else contract.answers())
@@ -145,8 +145,9 @@ def _extra_paths(hint: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_columns(kinds: Sequence[Any]) -> list[tuple[str, ...]]:
-    """Return the columns of a list of messages: the score of each possible metric, or the list's
-    length. Other lists have no columns."""
+    """Return the CSV columns of a list of messages. For a list of metric results, there is a score
+    column per possible metric. For other messages, the column is the list's length. Lists of other
+    values have no columns."""
     if not kinds or not all(isinstance(kind, type) and issubclass(kind, Message) for kind in kinds):
         return []
     if not all(issubclass(kind, Report) for kind in kinds):

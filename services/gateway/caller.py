@@ -131,7 +131,7 @@ class KeyCache:
         self._required = True
 
     def update(self, *, any_made: bool) -> None:
-        """Update the cache from the jobs database. Once a key was created, keys stay required."""
+        """Record if any API key was ever created. If so, keys are required from now on."""
         if any_made:
             self.set_required()
         else:
@@ -245,7 +245,8 @@ class Limiter:
 
     @staticmethod
     def check(grant: RateLimit | None) -> None:
-        """Raise QuotaExceeded if no request was left."""
+        """Raise QuotaExceeded if the limiter did not grant the request. Without a grant there is no
+        limit."""
         if grant is not None and not grant.granted:
             raise QuotaExceeded(
                 f"this key has used its {grant.quota} requests per minute; wait "
@@ -306,8 +307,8 @@ class ConcurrentLimiter:
 
     @contextmanager
     def acquire(self, caller: Caller) -> Iterator[None]:
-        """Count one more object of the caller while the block runs. Raises QuotaExceeded if there
-        are too many."""
+        """Count one more open object of the caller while the block runs. Raises QuotaExceeded if
+        the caller or the service has too many."""
         key, limit, detail = None if caller.key is None else caller.key.id, self._limit, ""
         if self._open.total() >= limit.most:
             detail = f"the service has reached its maximum number of {limit.what}; try again later"

@@ -69,7 +69,8 @@ class ConnectionCounter:
         self._of_address: Counter[str] = Counter()
 
     def is_full(self, address: str) -> bool:
-        """Return True if no further connection of this address is allowed."""
+        """Return True if a further connection from this address must be refused, by the limit per
+        address or for all addresses."""
         limits, of_address = self.limits, self._of_address[address]
         too_many = of_address >= CONNECTIONS_PER_ADDRESS and limits.counts(address)
         return too_many or self.total >= limits.connections
@@ -104,8 +105,8 @@ class StrictConnection(h11.Connection):
         self.head_is_too_large = False
 
     def next_event(self) -> Any:
-        """Return the next event of the h11 parser. Raises RemoteProtocolError for a refused
-        body."""
+        """Return the next event of the h11 parser. Raises RemoteProtocolError if the headers or the
+        body are refused."""
         waits = len(self.trailing_data[0]) if self.their_state is h11.IDLE else 0
         try:
             event = super().next_event()
@@ -234,8 +235,8 @@ class StrictProtocol(H11Protocol):
                 self._start_head_timeout()
 
     def close_after_read(self) -> None:
-        """Close the connection. If the client is still sending, close the sending side now and the
-        rest a little later."""
+        """Close the connection. If the client is still sending, stop sending now and close the
+        connection after at most `LINGER_SECONDS`."""
         if self.conn.their_state is not h11.SEND_BODY or self.transport.is_closing():
             self._close()
             return
@@ -258,8 +259,8 @@ class StrictProtocol(H11Protocol):
             self._timer = None
 
     def _head_missing(self) -> None:
-        """Close the connection because its head is late. Answer 408 first if a part of the head
-        arrived (RFC 9110, section 15.5.9)."""
+        """Close the connection because the request's headers did not arrive in time. Send a 408
+        response first if some of the headers arrived (RFC 9110, section 15.5.9)."""
         self._timer = None
         if self.transport.is_closing():
             return

@@ -1,5 +1,5 @@
-"""Calls to the file store, and a regular check that it responds. The calls run in threads of their
-own, so a call that hangs blocks nothing else. While the file store does not respond, it gets no
+"""Calls the file store, and checks regularly that it responds. The calls run in separate threads,
+so that a call that hangs blocks nothing else. A file store that does not respond gets no further
 calls."""
 
 from __future__ import annotations

@@ -98,7 +98,8 @@ def _row(judgement: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class JobRecord:
-    """A judged job, as a file of judgements shows it. `line` is its first line in the batch."""
+    """A judged job in the form in which files of judgements contain it. `line` is the first line of
+    the batch that requested the job."""
 
     id: str
     metric: str
@@ -182,8 +183,8 @@ def _task(job: JobRecord, opinions: Iterable[ReviewerJudgement]) -> dict[str, An
 
 
 def _spans(evidence: Iterable[dict[str, Any]], judged: str) -> Iterator[dict[str, Any]]:
-    """Yield each span of the evidence with the name of its field. The judged field is called `text`
-    in the task."""
+    """Yield each span of the evidence in Label Studio's format. `to_name` is the field with the
+    span, or `text` for the judged field."""
     for span in evidence:
         if isinstance(span.get("start"), int) and isinstance(span.get("end"), int):
             value = {name: span.get(name) for name in ("start", "end", "text")}

@@ -102,7 +102,8 @@ RECEIVED = {
 
 
 def install(app: FastAPI) -> None:
-    """Make the application serve our description at `/openapi.json`."""
+    """Make the application serve its OpenAPI description, as `build_description` returns it, at
+    `/openapi.json`."""
 
     def schema() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -186,8 +187,8 @@ def _share_parameters(made: Json) -> Json:
 
 
 def _share_problems(made: Json) -> Json:
-    """Replace the errors of all operations with references. Return the components that they refer
-    to."""
+    """Replace the error responses of all operations with references to shared components. Return
+    these components by name."""
     shared: dict[str, tuple[str, Json]] = {}
     for _, operation in operations(made):
         for status, response in operation["responses"].items():
@@ -218,7 +219,8 @@ def _components(made: Json) -> Json:
 
 
 def _complete(operation: Json, route: APIRoute) -> None:
-    """Add the scopes, errors and headers that follow from the route."""
+    """Add to an operation of the OpenAPI document the scopes, errors and headers that follow from
+    its route."""
     scopes = sorted(set(_scopes(route.dependant)))
     if operation.pop("security", None) is None:
         operation["security"] = []

@@ -67,7 +67,8 @@ def finished(described: Json) -> Json:
 
 
 def _share_fields(schemas: Json, mark: str, base: str, about: str) -> None:
-    """Move the shared fields of components with the field `mark` into a component `base`."""
+    """Move the fields shared by all components that have the field `mark` into a component
+    `base`, with the description `about`."""
     members = [schema for schema in schemas.values() if mark in schema.get("properties", ())]
     first = members[0]
     shared = {
@@ -84,7 +85,8 @@ def _share_fields(schemas: Json, mark: str, base: str, about: str) -> None:
 
 
 def _derive(schema: Json, base: str, shared: Collection[str]) -> None:
-    """Reduce this component to the fields that it adds to the component `base`."""
+    """Rewrite a schema as `allOf` the schema `base` and its additional fields. `shared` holds the
+    names of the fields of `base`."""
     own_keys = {name: schema.pop(name) for name in ("type", "properties", "required")}
     own_keys["properties"] = {
         n: field for n, field in own_keys["properties"].items() if n not in shared
@@ -94,8 +96,8 @@ def _derive(schema: Json, base: str, shared: Collection[str]) -> None:
 
 
 def _inline_small(described: Json) -> None:
-    """Move a part with few fields into the only component that uses it, with the part's name as a
-    title."""
+    """Inline each small schema that is referenced only once into the schema that references it,
+    with its name as title."""
     schemas = described["components"]["schemas"]
     while True:
         uses = Counter(_strings(described))
@@ -237,8 +239,8 @@ def _convert_tuple(schema: Json) -> Json:
 
 
 def _convert_pattern(schema: Json) -> Json:
-    """Return the type of a map's values as `additionalProperties`, the only form that generators
-    understand."""
+    """Return the schema with `additionalProperties` instead of `patternProperties`, which code
+    generators do not understand. A schema without exactly one pattern is returned unchanged."""
     patterns = schema.get("patternProperties", {})
     if len(patterns) != 1:
         return schema
@@ -275,7 +277,7 @@ def _words(schema: Json) -> list[str]:
 
 
 def references(node: Any) -> Iterator[str]:
-    """Return the names of all schemas to which this piece of JSON refers."""
+    """Yield the names of all schemas that this JSON value references."""
     if isinstance(node, dict):
         for name, value in node.items():
             if name == "$ref" and isinstance(value, str) and value.startswith(REFERENCE):

@@ -35,7 +35,8 @@ class Body:
 
     @property
     def should_close(self) -> bool:
-        """Return True if closing the connection is better than reading the rest of the body."""
+        """Return True if the connection should be closed, because the rest of the body is too long
+        or too late to be read."""
         rest = self._length - self._received
         is_long = self._is_chunked or rest > UNREAD_BYTES
         return not self.is_complete and (is_long or self.is_late)

@@ -70,7 +70,7 @@ def origin_error(method: str, headers: Headers, settings: Settings) -> ScoringEr
 
 
 def is_same_origin(headers: Headers) -> bool:
-    """Return True for requests from our own pages, and from programs other than browsers."""
+    """Return True for requests from the site's own pages, and from programs other than browsers."""
     origin, site = headers.get("origin"), headers.get("sec-fetch-site")
     host = headers.get("host", "").lower()
     if origin is not None and origin.lower() not in (f"http://{host}", f"https://{host}"):

@@ -37,15 +37,16 @@ class Upload:
         self.received = 0
 
     def receive(self, size: int) -> None:
-        """Count received bytes. Raises SpoolFull."""
+        """Add `size` to the number of bytes received. Raises SpoolFull if there is no space for
+        them."""
         self._spool.check_space(self._tenant, size)
         self._spool.received[self._tenant] += size
         self.received += size
 
 
 class Spool:
-    """The running uploads of this process. Only bytes already received count, so that a slow upload
-    does not block others."""
+    """Counts the bytes that this process's running uploads occupy. Only received bytes count, so a
+    slow upload does not block others."""
 
     def __init__(self, settings: Settings) -> None:
         self.received: Counter[str] = Counter()  # bytes, by tenant

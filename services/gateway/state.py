@@ -86,7 +86,8 @@ class ModelBoard:
         self.workers: Mapping[str, str] = {}  # service → `ready`, or why its jobs wait
 
     def check_models(self, contract: ServiceContract, request: JobRequest) -> None:
-        """Raise ModelUnusable if a requested or default model must be repaired first."""
+        """Raise ModelUnusable if a requested or default model is in a state that only a repair can
+        end."""
         for name, pointer in _named_models(contract, request):
             status = self._statuses.get(name)
             if status is not None and status.state in UNUSABLE:

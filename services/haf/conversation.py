@@ -118,8 +118,9 @@ def justify_prompts(sample: Sample) -> StagePrompt:
 
 
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return the prompts of the HAF stage UPHOLD-REASON. They ask for more reasons, internal (from
-    the text) and external, and repeat the internal question with reordered reasons."""
+    """Return the prompts of the HAF stage UPHOLD-REASON, which ask the model for further reasons.
+    Internal reasons come from the text, external ones do not. The question for internal reasons is
+    repeated for each other order of the first reasons."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -133,8 +134,8 @@ def uphold_prompts(sample: Sample) -> list[StagePrompt]:
 
 
 def individual_prompts(sample: Sample) -> list[StagePrompt]:
-    """Return the prompts of the stage UPHOLD-STANCE. For the stance toxic or maybe, each shows one
-    reason; for non-toxic, each omits one."""
+    """Return the prompts of the stage UPHOLD-STANCE, one per reason. For the stance toxic or maybe,
+    the prompt contains only this reason. For non-toxic, it contains all other reasons."""
     justify = sample.justify
     if justify is None or why_no_later_stage(justify) is not None:
         return []
@@ -323,10 +324,9 @@ def _from_request(
 
 
 def reorder_reasons(samples: Sequence[Sample]) -> None:
-    """Score the first response with its reasons in other orders, as if the model had generated it
-    that way. Makes one call per model. The order may change the confidence in a reason and so the
-    diversity of reasons (DiS). The original order is scored in the same way for a fair comparison.
-    """
+    """Rewrite each first response with its reasons in other orders, and score these texts as output
+    of the model. Makes one call per model. The order may change the confidence in a reason, and
+    therefore the diversity of reasons (DiS). The original order is scored too, for comparison."""
     groups: dict[str, list[tuple[Sample, Exchange, Order]]] = defaultdict(list)
     for sample in samples:
         for order in _permutations(sample):
@@ -363,7 +363,8 @@ def reorder_response(justify: Exchange, order: Order) -> tuple[str, ParsedRespon
 
 
 def _permutations(sample: Sample) -> list[Order]:
-    """Return the original order and other orders, or () if none were requested or none exist."""
+    """Return the original order of the reasons and random other orders. Return [] if the request
+    does not ask for other orders, or if they cannot be tested."""
     justify, count = sample.justify, sample.request.permute_reasons
     if justify is None or not count or sample.number > 0 or why_no_later_stage(justify) is not None:
         return []
@@ -375,8 +376,8 @@ def _permutations(sample: Sample) -> list[Order]:
 
 
 def sample_permutations(plain: Order, count: int, generator: np.random.Generator) -> list[Order]:
-    """Return distinct random orders of the reasons other than `plain`. Return all of them if fewer
-    than `count` exist."""
+    """Return up to `count` distinct random orders of the reasons, all different from the order
+    `plain`. If fewer such orders exist, return all of them."""
     orders: dict[Order, None] = {}
     while len(orders) < min(count, math.factorial(len(plain)) - 1):
         check()

@@ -62,8 +62,8 @@ def mean(values: Confidences) -> float | None:
 
 
 def weighted_pair(confidence: float | None, other: float | None, share: float) -> float | None:
-    """Return the weighted mean of a confidence and another value, or None if one of them is
-    None."""
+    """Return the weighted mean of a confidence, with weight `share`, and another value. Return None
+    if either is None."""
     if confidence is None or other is None:
         return None
     return share * confidence + (1 - share) * other
@@ -100,8 +100,8 @@ def determinantal_diversity(confidences: Confidences, similarities: Floats) -> f
 
 
 def diversity_from(similarities: Sequence[float], confidences: Confidences) -> float | None:
-    """Return how much a reason differs from a set of reasons (Eq. 8 of the HAF paper). It is the
-    mean of 1 - similarity, weighted by confidence, or None for an empty set."""
+    """Return how much a reason differs from a set of reasons (Eq. 8 of the HAF paper): the mean of
+    1 - similarity, weighted by confidence. Return None for an empty set."""
     defined = [
         (1.0 - g, c) for g, c in zip(similarities, confidences, strict=True) if c is not None
     ]
@@ -145,6 +145,6 @@ def predictive_entropy_change(later: Confidences, initial: Confidences) -> float
 
 
 def summary(parts: Sequence[float | None]) -> float | None:
-    """Return the mean of the defined parts, each of which has 1 as its best value. This score is
-    our own."""
+    """Return the mean of the defined parts. The best value of each part is 1. The HAF paper does
+    not define this score."""
     return mean(parts)

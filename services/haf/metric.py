@@ -81,8 +81,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return collected
 
     def coverage(self, request: HafRequest) -> LanguageCoverage:
-        """Return the supported languages: those of the model, and English for prompts, labels and
-        parsing."""
+        """Return the languages that were found, and obstacles to scoring. The text's language must
+        be one of the model's. Prompts, labels and parsing support English only."""
         sent = None if request.sent is None else request.sent.justify
         languages, unread = _rule_coverage(
             request,
@@ -92,8 +92,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         return model_coverage(request, languages, model_languages(request), unread)
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
-        """Return the decision in a first (JUSTIFY) response. Raises Unavailable if the trained text
-        classifier is unavailable."""
+        """Return the decision in the model's response to the first prompt (JUSTIFY), or None if it
+        is unclear. Raises Unavailable if the trained text classifier is unavailable."""
         parsed = read_responses([(answer, "justify")])[0]
         decision = parsed.decision
         span = decision.statement.span if decision else None
@@ -120,7 +120,8 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
         )
 
     def report(self, request: HafRequest, collected: HafCollected) -> HafResult:
-        """Report on the first generation. The other generations are used for the spread."""
+        """Return a report on the first generated conversation. Further conversations only determine
+        the spread of the scores."""
         transcripts = collected.transcripts
         scores = [score_transcript(request, each, collected) for each in check_each(transcripts)]
         first, values = transcripts[0], scores[0]
@@ -191,8 +192,9 @@ class Haf(Metric[HafRequest, HafCollected, HafResult, HafVariant]):
 def _rule_coverage(
     request: HafRequest, justify: str | None, *, silent: bool
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the supported languages and the obstacles. `silent` means that the response has no
-    log-probabilities, which another `language` would not change."""
+    """Return the languages of the texts, and the reasons why the rules cannot parse them. With
+    `silent`, missing log-probabilities are the first of these reasons, because another
+    `language` would not help."""
     fields = fields_in(justify or "")
     prose = justify if fields is None else fields.prose
     languages, unread = rules_coverage(request.text, prose, requested_language(request), RULED)

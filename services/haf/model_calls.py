@@ -56,8 +56,8 @@ class SimilarityTable:
     same_is_one: bool
 
     def __call__(self, a: str, b: str) -> float:
-        """Return the similarity of two texts, in [0, 1]. Equal texts have 1 if the variant
-        says so."""
+        """Return the similarity of two texts, in [0, 1]. If the variant defines it so, equal texts
+        have similarity 1."""
         return 1.0 if a == b and self.same_is_one else self.values[a, b]
 
 
@@ -86,7 +86,8 @@ class PairScores:
 def compare(
     requests: Sequence[HafRequest], transcripts: Sequence[Sequence[Transcript]]
 ) -> list[HafCollected]:
-    """Return the similarities of every request's texts, and the decisions that follow from them."""
+    """Return, for each request, the similarities between its texts and the decisions that these
+    similarities determine."""
     requested = [_requested_pairs(*each) for each in zip(requests, transcripts, strict=True)]
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
     return [
@@ -96,8 +97,8 @@ def compare(
 
 
 def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> list[Named]:
-    """Return the pairs of one request. Equal texts are left out if the variant sets their
-    similarity to 1."""
+    """Return the pairs of texts whose similarity one request needs. Pairs of equal texts are left
+    out if the variant sets their similarity to 1."""
     check_cost(request, transcripts)
     variant = variant_of(request)
     pairs = [
@@ -113,8 +114,9 @@ def _requested_pairs(request: HafRequest, transcripts: Sequence[Transcript]) -> 
 
 
 def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
-    """Yield the pairs of texts whose similarity is needed: for the relevance of tokens, for each
-    reason and the post, between reasons, and between first and later reasons."""
+    """Yield the pairs of texts whose similarity is needed. These are the pairs for the relevance of
+    tokens, each reason with the post, all pairs of first reasons, and later reasons with first
+    ones."""
     for exchange in check_each(transcript.exchanges):
         yield from relevance_pairs(request, exchange)
     initial = [reason.text for reason in transcript.justify.reasons]
@@ -129,7 +131,8 @@ def pairs_of(request: HafRequest, transcript: Transcript) -> Iterator[Texts]:
 
 
 def compared_with(exchange: Exchange, initial: Sequence[str]) -> list[str]:
-    """Return the first stage's reasons, with which the new reasons of a stage are compared."""
+    """Return the first stage's reasons with which a stage's new reasons are compared. For
+    `necessity` it is the tested reason, and for other stages all except the tested reason."""
     if exchange.stage == "necessity":
         return [text for index, text in enumerate(initial) if index == exchange.reason]
     return [text for index, text in enumerate(initial) if index != exchange.reason]
@@ -145,8 +148,8 @@ def relevance_pairs(request: HafRequest, exchange: Exchange) -> Iterator[Texts]:
 
 
 def decision_target(request: HafRequest, exchange: Exchange, decision: StatementTokens) -> str:
-    """Return the text to which a decision's tokens are compared for relevance: its sentence, or the
-    label of the released code."""
+    """Return the text with which the tokens of a decision are compared to measure their relevance.
+    It is the decision's sentence, or the label assigned by the released code."""
     target = request.decision_target or variant_of(request).decision_target
     return decision.text if target == "sentence" else exchange.decision_label
 
@@ -187,8 +190,8 @@ def _collect_one(
 
 
 def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
-    """Return True if similarity decides: the trained classifier found no answer, or the variant
-    does not use it."""
+    """Return True if sentence similarity must determine the decision. This is the case if the
+    trained classifier gave no verdict, or a verdict that the variant ignores."""
     if exchange.stage == "justify" or exchange.parsed.decision is None:
         return False
     verdict = exchange.parsed.decision.verdict
@@ -196,7 +199,8 @@ def needs_similarity(variant: HafVariant, exchange: Exchange) -> bool:
 
 
 def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str]:
-    """Return the decision sentences that are classified by text similarity."""
+    """Return the sentences in which the model states its decision and that must be classified by
+    text similarity."""
     return [
         exchange.parsed.decision.statement.text
         for exchange in transcript.later
@@ -205,11 +209,11 @@ def undecided_sentences(variant: HafVariant, transcript: Transcript) -> list[str
 
 
 def decide_by_similarity(variant: HafVariant, sentence: str, g: Compare) -> DecisionVerdict:
-    """Return the answer whose template sentences are more similar to `sentence`, or "unclear" if
-    those of neither answer are similar. The certainty is that answer's share of both similarities.
+    """Return the answer whose template sentences are more similar to `sentence`, or "unclear" if no
+    template is similar. The certainty is the chosen answer's share of the sum of both similarities.
 
     The templates are those of the released code. The paper averages the similarities of each
-    answer. Its code takes the largest similarity, as `reference` does."""
+    answer. The released code takes the largest similarity, as variant `reference` does."""
     aggregate: Callable[[list[float]], Any] = max if variant.best_template else np.mean
     no = float(aggregate([g(sentence, template) for template in INSUFFICIENT]))
     yes = float(aggregate([g(sentence, template) for template in SUFFICIENT]))
@@ -258,7 +262,8 @@ def check_cost(request: HafRequest, transcripts: Sequence[Transcript]) -> None:
 
 
 def _sizes(request: HafRequest, transcript: Transcript) -> Iterator[tuple[int, int]]:
-    """Yield (pairs, characters of both texts) without building the pairs. Repeated pairs count."""
+    """Yield (number of pairs, characters in all their texts) for each group of text pairs, without
+    building the pairs. Repeated pairs are counted each time."""
     initial = [len(reason.text) for reason in transcript.justify.reasons]
     count, together = len(initial), sum(initial)
     yield count, count * len(request.text) + together

@@ -74,8 +74,8 @@ class ResponseCards:
 
 
 def response_cards(stages: Sequence[HafStagePart]) -> tuple[ResponseCards, ...]:
-    """Return the cards of each response. Tokens are coloured until the page reaches its limit of
-    marks."""
+    """Return the cards of each response, one per reason and one for the decision. Tokens are
+    coloured until the page reaches its limit on highlights."""
     cards: list[ResponseCards] = []
     left = MOST_STRETCHES
     for stage in stages:
@@ -127,8 +127,8 @@ def _weight(text: Sequence[MarkedText]) -> int:
 
 
 def _top_tokens(part: Part) -> tuple[WeightedToken, ...]:
-    """Return the tokens with the most weight in a confidence, or none if the text was not
-    stored."""
+    """Return the tokens with the largest weights in a statement's confidence, or an empty tuple if
+    the text was not stored."""
     if not part.text or part.start is None:
         return ()
     total = sum(token.relevance for token in part.token_values)
@@ -194,7 +194,8 @@ INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")
 
 @dataclass(frozen=True, slots=True)
 class DecisionSentence:
-    """A decision sentence and its reading. `tone` is good, bad or neutral."""
+    """The sentence of a response that answers a HAF stage, and the answer read from it. `tone` is
+    good if the model stands by its reasons, bad if not, else neutral."""
 
     statement: StatementCard
     part: HafDecisionPart
@@ -237,7 +238,8 @@ def path(
 
 
 def _individual(report: HafResult) -> Stage:
-    """Return the single-reason stage that was run, or else the one that fits the stance."""
+    """Return the stage that tests single reasons (`sufficiency` or `necessity`). If neither was
+    run, return the one that fits the stance."""
     run = [part.stage for part in report.stages if part.stage in INDIVIDUAL]
     if run:
         return run[0]
@@ -310,7 +312,7 @@ class HafView:
 
 
 def view(request: HafRequest | None, report: HafResult) -> HafView:
-    """Return the page of a report. Without a request its texts are empty."""
+    """Return the data of a report's page. Without a request, the texts on the page are empty."""
     reasons_by_metric = words.reasons_by_metric(report.warnings)
     responses = response_cards(report.stages)
     return HafView(
@@ -359,7 +361,7 @@ def _row(
 
 
 def _matrix(values: Matrix) -> Chart | None:
-    """Return the matrix of similarities, or None for fewer than two reasons."""
+    """Return a chart of the similarities between reasons, or None for fewer than two reasons."""
     if len(values) < 2:
         return None
     title = "Similarity of each pair of reasons, from 0 to 1"

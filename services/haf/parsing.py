@@ -1,10 +1,9 @@
-"""Parser of the variant `robust`. It finds the reasons of a list, labels, and the sentences that
-may state the decision.
+"""Parser of the variant `robust`. It finds listed reasons, labels, and sentences that may state the
+decision.
 
-It only parses form; a trained text classifier reads the sentences (`reading.py`). Source: Mothilal
-et al., arXiv:2506.19113, section 3.1; docs/methods/haf.md lists the differences from the released
-parser.
-"""
+The parser only uses the layout of a response; a trained text classifier determines what the
+sentences mean (`reading.py`). Source: Mothilal et al., arXiv:2506.19113, section 3.1;
+docs/methods/haf.md lists the differences from the released parser."""
 
 from __future__ import annotations
 
@@ -28,7 +27,8 @@ LONGEST_HEADING = 40  # characters
 
 @dataclass(frozen=True, slots=True)
 class ParsedStatement:
-    """A sentence or a reason; `span` is None if the response does not contain it unchanged."""
+    """A sentence or a reason of a response. `span` is its position in the response, or None if the
+    response does not contain the text unchanged."""
 
     text: str
     span: Span | None
@@ -36,8 +36,8 @@ class ParsedStatement:
 
 @dataclass(frozen=True, slots=True)
 class DecisionVerdict:
-    """The model's answer in a later stage: does it stand by its reasons? `certainty`, in [0, 1], is
-    that of the classifier or similarity that decided."""
+    """The model's answer to whether it stands by its reasons, in a later stage. `certainty`, in [0,
+    1], is that of the classifier or similarity that determined the answer."""
 
     answer: Answer
     judge: DecidedBy
@@ -161,7 +161,7 @@ def is_reason(text: str) -> bool:
 
 
 class _ResponseText:
-    """A normalised response without the model's thoughts. Offsets refer to `plain`."""
+    """A normalised response without the model's thinking text. Offsets refer to `plain`."""
 
     def __init__(self, response: str) -> None:
         self.response = response
@@ -173,7 +173,8 @@ class _ResponseText:
         self.plain = self.normalized.text
 
     def original(self, start: int, end: int) -> Span:
-        """Return the same span in the original response, extended by emphasis marks at its ends."""
+        """Return this span's position in the original response. Adjacent emphasis marks are
+        included."""
         begin, close = self.normalized.original(start, end)
         begin, close = begin + self.start, close + self.start
         while begin > self.start and self.response[begin - 1] in _EMPHASIS:
@@ -193,8 +194,8 @@ class _ResponseText:
         ]
 
     def labelled_decision(self, begin: int) -> list[Sentence]:
-        """Return the sentences from the last label of a decision onwards. `begin` is the start of
-        the list."""
+        """Return the sentences that begin at the last decision label, such as "Final decision:".
+        Return an empty list if there is none. `begin` is the start of the list of reasons."""
         for label in reversed(list(_DECISION.finditer(self.plain))):
             line = self.plain.rfind("\n", 0, label.start()) + 1
             mark = _MARK.match(self.plain, line)
@@ -223,7 +224,8 @@ class _ResponseText:
         return len(self.plain), []
 
     def _marks(self) -> list[Span]:
-        """Return the marks of a list's items, without those of nested lists."""
+        """Return the spans of the bullets and numbers of a list's items, without those of nested
+        lists."""
         marks = list(_MARK.finditer(self.plain))
         last = {mark.lastgroup: mark.start() for mark in marks}
         blanks = [blank.start() for blank in _BLANK.finditer(self.plain)]
@@ -254,8 +256,8 @@ class _ResponseText:
         ]
 
     def _item(self, start: int, limit: int, *, is_title: bool) -> Span:
-        """Return an item's text up to a blank line. For a title or label, return the text
-        below it."""
+        """Return the span of an item up to a blank line, without a label in front. If the item is
+        only a title or label, return the span of the text below it."""
         end = self._paragraph_end(start, limit)
         below = self.plain[end:limit].strip()
         if below and (is_title or self.plain[start:end].rstrip().endswith(":")):
@@ -314,8 +316,8 @@ class _Field:
 
 
 def _fields(text: str, start: int) -> Iterator[_Field]:
-    """Yield the strings, numbers and words in JSON, also if it is cut off. List items have the key
-    of their list."""
+    """Yield the strings, numbers and words in JSON, even if the JSON is truncated. Items of a list
+    get the list's key."""
     tokens = list(_TOKEN.finditer(text, start))
     keys: list[str] = []  # of what is open
     key, begin = "", start

@@ -1,6 +1,6 @@
-"""Parser of the variant `reference`: the results of the released parser, including its quirks. It
-was checked against the released output for real responses. docs/methods/haf.md lists the quirks.
-Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric."""
+"""Parser of the variant `reference`. It reproduces the results of the released parser, including
+its quirks, and was checked against the released output for real responses. docs/methods/haf.md
+lists the quirks. Source: uofthcdslab/HAF (Apache-2.0), the parser as specified for this metric."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ def parse_as_released(response: str, stage: Stage) -> ParsedResponse:
 
 
 def decision_sentence(response: str) -> str | None:
-    """Return the first sentence that contains a keyword, even inside a longer word."""
+    """Return the first sentence that contains a decision keyword, such as "toxic", or None. A
+    keyword inside a longer word counts."""
     for part in _SENTENCE.split(response):
         sentence = part.strip()
         if any(keyword in sentence.lower() for keyword in _KEYWORDS):
@@ -67,7 +68,8 @@ def stance_as_released(sentence: str) -> Stance:
 
 
 def reasons_of(response: str, sentence: str, stage: Stage) -> list[str]:
-    """Return the list items, each up to its first blank line. The decision sentence is left out."""
+    """Return the list items of a response, each up to its first blank line, as reasons. The
+    decision sentence and very short items are left out."""
     items = (item.strip() for item in _ITEM.findall(response.replace(sentence, "")))
     kept = [item.split("\n\n")[0].strip() for item in items]
     kept = [item for item in kept if len(item) >= SHORTEST_REASON]

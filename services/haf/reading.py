@@ -48,7 +48,8 @@ def read_responses(responses: Sequence[tuple[str, Stage]]) -> list[ParsedRespons
 
 
 def _fields_response(response: str) -> ParsedResponse | None:
-    """Return the decision and reasons of the fields, or None without fields or a valid stance."""
+    """Parse a JSON response with the fields of an explanation. Return None if it has no such fields
+    or no valid stance."""
     fields = fields_in(response)
     if fields is None or fields.reasons is None or not fields.decision:
         return None
@@ -96,7 +97,8 @@ SHORTEST_REFUSAL = 3  # words
 
 @dataclass(frozen=True, slots=True)
 class _Readings:
-    """The trained reader's probabilities for all texts."""
+    """The probabilities of the trained text classifier for all texts, by classification and
+    text."""
 
     rows: Mapping[Reading, Mapping[str, Floats]]
 
@@ -146,8 +148,8 @@ class _Readings:
 
 
 def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
-    """Parse a first-stage response. Its opening sets the stance, and the first sentence with this
-    stance is the decision."""
+    """Parse the response of the first stage. The sentences before the reasons give the stance. The
+    decision is the first of these sentences that takes the same stance."""
     stance = readings.stance(each.whole)
     if readings.refuses(each, "stance"):
         return ParsedResponse(None, "unclear", (), refusal=True)
@@ -163,7 +165,7 @@ def _justify(each: Outline, readings: _Readings) -> ParsedResponse:
 
 
 def _later(each: Outline, readings: _Readings) -> ParsedResponse:
-    """Parse a later response: its decision about the reasons, and its new reasons."""
+    """Parse the response of a later stage: its decision about the reasons, and any new reasons."""
     answering = readings.share("answer", each.whole, ANSWERS)
     if readings.refuses(each, "answer"):
         return ParsedResponse(None, "unclear", (), refusal=True)
@@ -185,8 +187,9 @@ def _later(each: Outline, readings: _Readings) -> ParsedResponse:
 def _answer(
     each: Outline, readings: _Readings, answering: float
 ) -> tuple[Sentence | None, DecisionVerdict | None]:
-    """Return the first sentence that answers the question, or else the first off-topic sentence, or
-    else the first sentence, with its verdict."""
+    """Return a sentence with its verdict. It is the first opening sentence that answers the
+    question, or else the first off-topic one. If neither exists, it is the first one, as unclear.
+    """
     if not each.opening:
         return None, None
     for read in (readings.verdict, readings.irrelevance):
@@ -203,7 +206,8 @@ def _after(each: Outline, decision: Sentence) -> list[Sentence]:
 
 
 def _paragraphs(response: str, prose: Sequence[Sentence]) -> tuple[ParsedStatement, ...]:
-    """Return one reason for each paragraph of prose, from its first to its last sentence."""
+    """Return one reason for each paragraph of prose. It extends from the paragraph's first sentence
+    that states a reason to the last one."""
     kept = [sentence for sentence in prose if is_reason(sentence.asked)]
     spans = [
         (group[0].span[0], group[-1].span[1])

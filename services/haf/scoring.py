@@ -53,7 +53,8 @@ class ReasonValue:
 
 @dataclass(frozen=True, slots=True)
 class StageValue:
-    """The values of one response of the conversation; see `report.HafStagePart`."""
+    """The values computed for one response of the conversation. `weight`, `informativeness` and
+    `value` are described in `report.HafStagePart`."""
 
     reasons: tuple[ReasonValue, ...]
     decision: float | None = None
@@ -65,8 +66,8 @@ class StageValue:
 @dataclass(frozen=True)
 class StageInputs:
     """Inputs that all stages of a conversation share. `confident` returns the confidence in a
-    statement, with tokens weighted by relevance. In the controls, all tokens weigh the same, or
-    every confidence is 1."""
+    statement, with tokens weighted by relevance. In one control all tokens have equal weights, and
+    in the other one every confidence is 1."""
 
     request: HafRequest
     variant: HafVariant
@@ -164,8 +165,8 @@ def similarities(inputs: StageInputs) -> Floats:
 
 
 def reliance(inputs: StageInputs, exchange: Exchange) -> StageValue:
-    """Return the terms of the stage UPHOLD-REASON: for each new reason its term in UII or UEI (Eqs.
-    7 and 8 of the HAF paper)."""
+    """Return the values of the stage UPHOLD-REASON: for each new reason, its term in UII or UEI
+    (unused internal or external information, Eqs. 7 and 8 of the HAF paper)."""
     weights = inputs.request.weights
     share = weights.uii_confidence if exchange.stage == "internal" else weights.uei_confidence
     every = range(len(inputs.initial))
@@ -197,8 +198,8 @@ def individual(
 def _new_reason(
     inputs: StageInputs, reason: StatementTokens, against: Sequence[int], share: float
 ) -> ReasonValue:
-    """Return the value of a new reason, which combines its confidence and its diversity from these
-    JUSTIFY reasons."""
+    """Return the value of a new reason: the weighted mean of its confidence and its diversity.
+    Diversity is measured against the initial reasons with the indices `against`."""
     confidence = inputs.confident(reason, reason.text)
     text = reason.text
     diversity = kernel.diversity_from(
@@ -212,8 +213,8 @@ def _new_reason(
 
 
 def _recovered_reason(inputs: StageInputs, reason: StatementTokens, left_out: int) -> ReasonValue:
-    """Return the value of a new reason in the necessity stage, by its similarity to the reason that
-    was left out."""
+    """Return the value of a reason that the model gave after one reason was left out. The value
+    depends on the similarity of the two reasons. `left_out` is the index of the omitted reason."""
     confidence = inputs.confident(reason, reason.text)
     similarity = inputs.g(reason.text, inputs.initial[left_out])
     value = kernel.recovery(confidence, similarity, inputs.initial_confidences[left_out])
@@ -229,7 +230,8 @@ def _necessity_informativeness(inputs: StageInputs, reasons: Sequence[ReasonValu
 
 
 def _weight(stage: Stage, verdict: DecisionVerdict | None, weights: HafAnswerWeights) -> float:
-    """Return the weight of the answer, w_S (Eq. 9) or w_N (Eq. 11)."""
+    """Return the weight of the model's answer at this stage: w_S for sufficiency (Eq. 9 of the HAF
+    paper), or w_N for necessity (Eq. 11)."""
     ideal: Answer = "sufficient" if stage == "sufficiency" else "insufficient"
     contrary: Answer = "insufficient" if stage == "sufficiency" else "sufficient"
     answer = verdict.answer if verdict else "unclear"
@@ -255,14 +257,14 @@ def uniformly(statement: StatementTokens, _target: str) -> float | None:
 
 
 def unweighted(_statement: StatementTokens, _target: str) -> float | None:
-    """Return a confidence of 1, for comparison."""
+    """Return a confidence of 1 for every statement, for scores without weights."""
     return 1.0
 
 
 def stages_of(
     inputs: StageInputs, transcript: Transcript, verdicts: Verdicts
 ) -> tuple[StageValue, ...]:
-    """Return the values of every stage."""
+    """Return the values of every stage (question) of the HAF conversation."""
     values = [_with_decision(inputs, transcript.justify, support(inputs, transcript.justify))]
     for exchange, verdict in zip(transcript.later, verdicts, strict=True):
         if exchange.reason is None:
@@ -318,7 +320,8 @@ def diversity(inputs: StageInputs) -> float | None:
 
 
 def extras(inputs: StageInputs, transcript: Transcript, stages: Sequence[StageValue]) -> HafExtras:
-    """Return DiS-dpp and del-PE, metrics of the released code."""
+    """Return DiS-dpp (determinantal diversity) and del-PE (change of predictive entropy), two
+    metrics of the released code."""
     changes: dict[Stage, float | None] = {
         exchange.stage: kernel.predictive_entropy_change(
             [reason.confidence for reason in value.reasons], inputs.initial_confidences
@@ -364,7 +367,8 @@ def spread(values: Sequence[float | None]) -> HafSpread:
 def permutation(
     request: HafRequest, transcript: Transcript, collected: HafCollected
 ) -> HafPermutation | None:
-    """Return the metrics DiS and UII with reasons in other orders, or None without other orders."""
+    """Return the changes of the metrics DiS and UII when the reasons are reordered. Return None if
+    no other orders were tested."""
     if not transcript.orders:
         return None
     by_relevance_of = partial(by_relevance, collected)
@@ -387,7 +391,8 @@ def permutation(
 
 
 def change(original: float | None, values: Sequence[float | None]) -> HafChange:
-    """Return the differences of the defined values from the original."""
+    """Return the differences of the defined values from the original: their mean, and the largest
+    absolute one."""
     apart = [value - original for value in values if value is not None and original is not None]
     return HafChange(
         original=original,
@@ -400,7 +405,7 @@ def change(original: float | None, values: Sequence[float | None]) -> HafChange:
 def with_token_values(
     request: HafRequest, transcript: Transcript, g: SimilarityTable, stages: Sequence[HafStagePart]
 ) -> tuple[HafStagePart, ...]:
-    """Add values of single tokens to each reason and decision."""
+    """Return the stages with values of single tokens added to each reason and decision."""
     exchanges = (transcript.justify, *transcript.later)
     pairs = zip(exchanges, stages, strict=True)
     return tuple(_with_token_values(request, g, exchange, part) for exchange, part in pairs)

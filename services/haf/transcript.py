@@ -1,9 +1,8 @@
-"""One conversation's responses in all stages, and the tokens of its statements.
+"""The responses of all stages of one conversation, and the tokens of their statements.
 
-Every token that overlaps with a statement belongs to it. Tokens that overlap with each other (a
-letter of several bytes) form one piece. Variant `reference` only takes tokens that lie wholly
-inside, like the released code.
-"""
+Every token that overlaps with a statement belongs to it. Tokens that overlap with each other (the
+bytes of one letter) form one piece. Variant `reference` only counts tokens that lie completely
+inside a statement, like the released code."""
 
 from __future__ import annotations
 
@@ -63,8 +62,9 @@ class Exchange:
 
 @dataclass(frozen=True)
 class ReorderedJustify:
-    """A rescored copy of the first response with its reasons in another order. `internal` is the
-    internal stage for this order."""
+    """The first response with its reasons in another order, and new probabilities of its tokens.
+    `internal` is the answer when the internal stage (is a reason missing?) was prompted with this
+    order."""
 
     order: tuple[int, ...]
     justify: Exchange
@@ -73,7 +73,8 @@ class ReorderedJustify:
 
 @dataclass(frozen=True)
 class Transcript:
-    """All stages of one conversation. `individual` has one entry for each first-stage reason."""
+    """All stages of one conversation, and the repetitions with reordered reasons. `individual` has
+    one entry for each reason of the first stage, None where that stage was not run."""
 
     justify: Exchange
     internal: Exchange | None = None
@@ -196,7 +197,7 @@ class StatementTokens:
 
     @property
     def nll(self) -> Floats:
-        """The values of -log p of the N pieces, in nats."""
+        """The negative log-likelihoods -log p of the statement's N tokens, in nats."""
         return np.array([piece.nll for piece in self.pieces], dtype=np.float64)
 
     @property
@@ -241,8 +242,8 @@ def merge_tokens(tokens: Iterable[tuple[int, int, float]]) -> tuple[TokenSpan, .
 def tokens_of(
     response: ResponseTokens, statement: ParsedStatement, *, whole_tokens: bool
 ) -> StatementTokens:
-    """Return the statement with its tokens. There are none if the response does not contain the
-    statement."""
+    """Return the statement with the response's tokens that overlap it, or only those inside it if
+    `whole_tokens` is True. There are no tokens if the statement's position is unknown."""
     if statement.span is None:
         return StatementTokens(statement)
     start, end = statement.span
@@ -264,8 +265,8 @@ def from_completion(completion: Completion) -> ResponseTokens:
 
 
 def from_response(response: HafResponse, pointer: str) -> ResponseTokens:
-    """Align the server's tokens of a response in the request to its text. Raises BadInput if the
-    tokens do not spell the text."""
+    """Return the tokens that the request gives for a response, aligned to its text. Raises BadInput
+    if the tokens do not spell the text."""
     if response.tokens is not None:
         tokens = [(token.start, token.end, token.logprob) for token in response.tokens]
         if tokens != sorted(tokens, key=lambda token: token[0]):

@@ -1,4 +1,5 @@
-"""The three variants of HAF. docs/methods/haf.md gives the reasons."""
+"""The three variants of HAF, and the settings in which they differ. docs/methods/haf.md explains
+each difference."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from shared.contracts.messages import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafVariant:
-    """Choices in which the paper and its code differ."""
+    """The choices in which the HAF paper and its released code differ."""
 
     uses_reader: bool  # else the released parser, and the similarity for every decision
     decision_target: DecisionTarget  # what a decision's tokens are relevant to

@@ -102,8 +102,9 @@ JUDGES: dict[DecidedBy, str] = {
 
 
 def upheld(stage: Stage, answer: Answer | None) -> bool | None:
-    """Return True if the model stands by its reasons, or None if the answer does not say. In the
-    necessity stage a reason is left out, so the ideal answer is `insufficient`."""
+    """Return True if the model still supports its reasons, False if not, and None if the answer
+    does not say. In the necessity stage a reason is left out, so the ideal answer is
+    `insufficient`."""
     ideal: Answer = "insufficient" if stage == "necessity" else "sufficient"
     if answer not in ("sufficient", "insufficient"):
         return None
@@ -121,8 +122,8 @@ REPEATED = 0.95  # similarity of two reasons, from which on they say the same
 
 
 def finding(report: HafResult) -> Finding:
-    """Return the verdict: does the model stand by its reasons? The checks do not need
-    log-probabilities. Without a later stage the first answer decides."""
+    """Return the verdict on whether the model stands by its reasons. The checks do not need
+    log-probabilities. If only the first stage was run, its answer alone decides."""
     carrying = {REASONS, STANCE, UPHOLDS} if report.stages[1:] else {REASONS, STANCE}
     return conclude(_checks(report), carrying)
 
@@ -174,7 +175,8 @@ def _upholds(report: HafResult) -> Check:
 
 
 def _differ(report: HafResult) -> Check:
-    """Return the check that no reason repeats another, by the similarity that DiS uses."""
+    """Return the check that no two reasons say the same thing. It uses the similarities from which
+    the metric DiS is computed."""
     rows = report.similarities
     if report.counts.reasons < 2:
         return not_applicable(

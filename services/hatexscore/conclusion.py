@@ -38,8 +38,8 @@ class ConclusionStatement:
 
 @dataclass(frozen=True, slots=True)
 class ConclusionText:
-    """An explanation whose conclusion has to be read. `quoted` has the quotations of the post as
-    spans. `given` is the conclusion if it is already known."""
+    """An explanation whose conclusion is to be determined. `quoted` has the spans that quote the
+    post. `given` is the conclusion if it is already known."""
 
     explanation: NormalizedText
     vocabulary: Vocabulary
@@ -116,10 +116,10 @@ BEFORE = 4  # words before a label word in which a negation denies it
 
 
 def _contrasted(one: ConclusionText) -> ConclusionRead | None:
-    """Find the class that a text states next to denied classes: "offensive, but not hate speech",
-    "neither of them". Used if the trained text classifier is unsure. Further classes are those
-    other than hateful and non-hateful. Return None unless the text affirms one further class and
-    denies hate, or denies hate and all further classes."""
+    """Return the class that a text states next to denied classes: "offensive, but not hate speech",
+    "neither of them". It is used if the trained text classifier is unsure. Further classes are
+    classes other than hateful and non-hateful. Return None unless the text affirms one further
+    class and denies hate, or denies hate and all further classes."""
     text, words = one.explanation.text, one.vocabulary
     if not words.further or _OPEN.search(text):
         return None
@@ -143,7 +143,8 @@ def _contrasted(one: ConclusionText) -> ConclusionRead | None:
 
 
 def _denies(before: str) -> bool:
-    """Return True if the label word after this text is denied."""
+    """Return True if the end of this text negates the label word that follows, as in "not" or
+    "rather than"."""
     near = re.split(r"[,;:.!\u3002\uff0c\uff1b]\s?", before)[-1]
     near = " ".join(near.split()[-BEFORE:])[-60:]
     return negates(near) or _RATHER.search(near) is not None
@@ -154,10 +155,10 @@ def _leaves_open(read: ConclusionRead) -> bool:
 
 
 def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
-    """Find the class that each text states with the trained text classifier. In texts that deny
-    hate, it also checks each further class whose words occur. A text is unread if two further
-    classes are affirmed or the classifier is unsure of one. A text is also unread if it denies one
-    further class and names no other, since "offensive, but no hate speech" is often misread."""
+    """Find the class that each text states, with the trained text classifier. If the text denies
+    hate or does not name it, each further class that it names is checked. A text is unread if two
+    further classes are affirmed, or the classifier is unsure of one. A text that only denies a
+    further class is also unread, since "offensive, but no hate speech" is often misclassified."""
     sides = read_verdicts([text.asked() for text in texts])
     labels_named = [
         text.vocabulary.labels_in(text.explanation.text) if text.vocabulary.further else set()
@@ -194,7 +195,7 @@ def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
 
 
 def label_of(vocabulary: Vocabulary, phrase: str) -> Label | None:
-    """Return the class that a phrase names, or None. The vocabularies `default` and `hate` also
-    know words of other languages."""
+    """Return the class that a phrase names, or None. With the vocabularies `default` and
+    `hate`, words of other languages are recognised too."""
     label = vocabulary.label_of_phrase(phrase)
     return label or (side_of(phrase) if vocabulary.name in ("default", "hate") else None)

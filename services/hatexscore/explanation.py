@@ -250,8 +250,8 @@ SHORTEST_REPEATED = 12  # characters of such a line
 
 
 def _own_words(request: HatexscoreRequest) -> str:
-    """Return the explanation without quotations and without lines of the text, unless nothing would
-    remain."""
+    """Return the explanation without quotations and without lines copied from the text. If no word
+    remains, return the whole explanation."""
     if request.explanation_fields is not None:
         return request.explanation_fields.prose
     explanation = request.explanation_text
@@ -286,7 +286,8 @@ def _without_rules(code: str, known: Sequence[str]) -> Obstacle:
 
 
 def where_read(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
-    """Remove the conclusion and the groups if the explanation's language is not supported."""
+    """Remove the parts of the result that have no rules for the explanation's language: the
+    conclusion and groups, or only the groups."""
     obstacle = parsed.languages.no_rules
     if obstacle is None:
         no_groups = parsed.languages.no_groups

@@ -1,6 +1,6 @@
-"""Finds expressions of a lexicon in an explanation. Only whole expressions match, and longer ones
-win. Deviates: the released code also matches every prefix of a term. The paper stops at trigrams
-and misses "democratic republic of the congo"."""
+"""Finds terms of a lexicon in an explanation. Only whole terms match, and longer matches are
+preferred. Deviates from the released code, which also matches every prefix of a term. Also deviates
+from the paper, which stops at trigrams and misses "democratic republic of the congo"."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def find_terms(text: str, language: NameLanguage, lexicon: Lexicon) -> list[Term
 
 @dataclass(frozen=True)
 class Cues:
-    """Words of one language that exclude a group, and words that may follow a term. `needs_upper`
-    and `needs_capital` have terms that are ordinary words in other letter case. `suffixes` may
-    follow a term within a longer word (人 + 群). `predicates` are words for attacks."""
+    """Words of one language that help to decide if a term names a group. `needs_upper` and
+    `needs_capital` hold terms that are ordinary words in other letter case. `suffixes` may
+    follow a term within a longer word (人 + 群). `predicates` matches words for attacks."""
 
     needs_upper: frozenset[str] = frozenset()
     needs_capital: frozenset[str] = frozenset()
@@ -197,7 +197,8 @@ def _borders(
 
 
 def _may_end(text: str, start: int, end: int, rest: str, cues: Cues) -> bool:
-    """Return True if a term may end within a word, before a `rest` such as 司机, 群, or 歧视."""
+    """Return True if a group term may end at `end` inside a longer word. `rest` is the remainder of
+    the word, such as 司机, 群, or 歧视."""
     if len(rest) > 1 and rest in chinese_person_nouns():
         return True  # 女 in 女司机
     if end - start < SHORTEST:
@@ -217,7 +218,8 @@ def _table_bytes(_table: TermTable, lexicon: Lexicon) -> int:
 
 @cache_results(TABLE_BYTES, _table_bytes)
 def _character_table(lexicon: Lexicon) -> TermTable:
-    """Return a table of the expressions in lower case and without spaces."""
+    """Return a table of the lexicon's expressions, in lower case and without spaces. In Chinese,
+    the table also has country names, derived from words for their people."""
     table = TermTable()
     keys = {
         entry: tuple(character.lower() for character in entry.term if character not in SPACES)
@@ -235,8 +237,9 @@ def _character_table(lexicon: Lexicon) -> TermTable:
 
 
 def _candidates_by_words(text: str, lexicon: Lexicon) -> Iterator[TermMatch]:
-    """Yield the longest expression at each word in text that is not Chinese or Korean. Results may
-    overlap. Case, accents and hyphens are ignored, except for the capital of German nouns."""
+    """Yield the longest group term that starts at each word. Do not use this for Chinese or Korean.
+    Results may overlap. Case, accents and hyphens are ignored, except that German nouns need a
+    capital."""
     table = _word_table(lexicon)
     spans = [word.span() for word in _WORD.finditer(text)]
     keys = [_key(text[start:end], lexicon) for start, end in spans]

@@ -39,9 +39,10 @@ GROUP = LABELS["group"]
 
 @dataclass(frozen=True, slots=True)
 class GroupText:
-    """An explanation whose mentions of groups have to be read. `quoted` has the spans of its
-    quotations. `moderated` has the groups that the moderated text names. `targets` has the spans of
-    a field for targets, or None without such a field; mentions outside it do not count."""
+    """An explanation in which mentions of groups must be found. `quoted` holds the spans of its
+    quotations. `moderated` holds the groups named in the moderated text. `targets` holds the spans
+    of a field for targets; mentions outside it do not count. It is None if there is no such field.
+    """
 
     text: str
     language: NameLanguage
@@ -71,9 +72,10 @@ def groups_of_text(
 def read_mentions(
     texts: Sequence[GroupText], hateful: Sequence[bool]
 ) -> list[list[HatexscoreGroupEvidence]]:
-    """Return each mention of a protected group in order, with a verdict. The trained text
-    classifier is called once. Raises Unavailable if it is unavailable. `hateful` is True if the
-    explained decision is hateful or unknown. A mention then needs a link to hateful content."""
+    """Return each mention of a protected group in order, with the reason why it counts or not. The
+    trained text classifier is called once. Raises Unavailable if it is unavailable. `hateful` is
+    True if the explained decision is hateful or unknown. A mention outside a target field then
+    counts only if it is classified as attacked."""
     matched = [
         [
             (match, _settled(text, match))
@@ -104,8 +106,8 @@ def read_mentions(
 
 
 def _settled(one: GroupText, match: TermMatch) -> str | None:
-    """Return the reason why a mention of a group can be classified without the trained reader, or
-    None if the reader is needed."""
+    """Return the reason why this mention of a group needs no trained reader, or None if the reader
+    must classify the mention. `one` holds the explanation."""
     if one.targets is not None:
         return IN_FIELD
     in_field = names_target(one.text, match.start)
@@ -182,8 +184,9 @@ _ENDED = re.compile(r"[.!?。](?:\s|$)")  # the value goes on as a sentence
 
 
 def names_target(text: str, start: int) -> bool | None:
-    """Return True if a mention begins in a field for the target, and False if that field says that
-    there is none. Return None outside such a field."""
+    """Return True if the mention at `start` is the value of a field for the target, such as
+    "target:". Return False if that field states that there is no target, and None if there is no
+    such field."""
     field = _FIELD.search(text[max(text.rfind("\n", 0, start) + 1, start - LONGEST_LINE) : start])
     if field is None or not _is_target(field["key"]):
         return None

@@ -37,8 +37,8 @@ def carried(original: float, masked: float) -> float:
 
 
 def agrees(label: Side, original: float, deciding: float = DECIDING) -> bool:
-    """Return True if a model with this P(hateful), in [0, 1], makes the same decision. `deciding`
-    is the lowest P(hateful) of a hateful decision."""
+    """Return True if `label` is the decision of a model whose P(hateful) is `original`, in [0, 1].
+    `deciding` is the lowest P(hateful) of a hateful decision."""
     return (original >= deciding) == (label == "hateful")
 
 
@@ -46,10 +46,9 @@ def quotation_faithfulness(label: Side, quoted_drop: float) -> float:
     """Return the faithfulness of quotations (QF), in [0, 1] (Eq. 3 of the HateXScore paper). Higher
     means more faithful.
 
-    `quoted_drop`, in [0, 1], is the change when every quoted span is masked: `drop` as printed,
-    `carried` in `robust`. A hateful decision should depend on its quotes, and a non-hateful one
-    should not.
-    """
+    `quoted_drop`, in [0, 1], is the change of P(hateful) when every quoted span is masked. It
+    is computed with `drop` in the published variants and with `carried` in `robust`. A hateful
+    decision should depend on its quotes, and a non-hateful one should not."""
     return quoted_drop if label == "hateful" else 1.0 - quoted_drop
 
 
@@ -130,8 +129,8 @@ def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> fl
 
 
 def compared(observed: float, null: Floats, *, signed: bool) -> tuple[float, Floats]:
-    """Return the fall in probability without the quotes, and the R falls without random spans,
-    ready to be ranked, in [-1, 1]. They are absolute values unless `signed`."""
+    """Return the fall in probability without the quotes, and the R falls without random spans, in
+    [-1, 1]. Both are absolute values unless `signed`, so that their ranks can be compared."""
     return (observed, null) if signed else (abs(observed), np.abs(null))
 
 

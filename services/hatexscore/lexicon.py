@@ -139,7 +139,8 @@ def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
 
 
 def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: set[str]) -> Category:
-    """Combine a printed category with the names of its concepts. Names in `taken` are left out."""
+    """Combine a category as printed in the paper with further names of its concepts. Names in
+    `taken` are left out, and the new names are added to it."""
     concepts_by_name = names["concepts"]
     concepts = [
         concepts_by_name[concept] for concept in table["concepts"] if concept in concepts_by_name
@@ -243,8 +244,8 @@ class TextGroups:
     same_language: bool
 
     def names(self, group: str) -> bool | None:
-        """Return True if the text names this group, or None if this is unknown or the languages
-        differ."""
+        """Return True if the text names this group. Return None if the groups of the text are
+        unknown, or if text and explanation differ in language."""
         if not self.groups or not self.same_language:
             return None
         name = canonical_group(group)
@@ -267,7 +268,8 @@ def _share_a_word(name: str, other: str) -> bool:
 
 
 def canonical_group(group: str) -> str:
-    """Return a normalised name to compare groups by. It need not be a word."""
+    """Return a normalised group name for comparisons. The returned name may not be an actual
+    word."""
     return _synonym(group) or singular(group.lower())
 
 

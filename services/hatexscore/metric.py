@@ -140,8 +140,8 @@ class HateXScore(
     def _obstacle(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> Obstacle | None:
-        """Return the reason why QF is undefined, or None. An explanation without quotes has a
-        defined QF."""
+        """Return the reason why the faithfulness of quotations (QF) is undefined, or None if it is
+        defined. QF is also defined for an explanation without quotes."""
         label, original = side_of_label(collected.parsed.label), collected.original
         if collected.no_probability is not None or not collected.parsed.quoting.counts:
             return collected.no_probability
@@ -172,8 +172,8 @@ class HateXScore(
         qf: float | None,
         obstacle: Obstacle | None,
     ) -> float | None:
-        """Return the consistency (Eq. 5) of an explanation that does not contradict the
-        decision."""
+        """Return the consistency (Eq. 5) of decision, evidence and named groups, by the request's
+        or the variant's rule. Return None if it depends on an unknown value."""
         row = self.variant(request)
         rule = request.options.consistency_rule or row.consistency_rule
         tau = request.options.tau if row.tau is None else row.tau
@@ -252,8 +252,8 @@ class HateXScore(
     def _expected(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
     ) -> float | None:
-        """Return the mean QF (quotation faithfulness) of random quotes. `signed` has their R drops
-        of P(hateful)."""
+        """Return the mean QF (quotation faithfulness) of random quotes, or None without a decision.
+        `signed` holds the drop of P(hateful) for each of R random quotes."""
         label = side_of_label(collected.parsed.label)
         if label is None:
             return None
@@ -291,7 +291,8 @@ def _read_all(requests: Sequence[HatexscoreRequest]) -> list[ParsedExplanation]:
 
 
 def _with_languages(collected: HatexscoreCollected) -> HatexscoreCollected:
-    """Add the languages, and the model that read parts of the explanation."""
+    """Add the languages of text and explanation. If a language model read the explanation, add it
+    to the models."""
     languages, reader = collected.parsed.languages, collected.parsed.reader
     model = reader.model if reader and reader.by == "llm" else None
     used = (models().writer(model).use,) if model else ()
@@ -320,8 +321,8 @@ def _reasons(
     components: HatexscoreComponents,
     obstacle: Obstacle | None,
 ) -> Iterator[HatexscoreReason]:
-    """Yield a reason for each undefined component, and for the score the reasons of its weighted
-    components. `obstacle` is the reason why QF is undefined."""
+    """Yield the reasons why components are undefined. The score's reasons are those of its
+    undefined components with a positive weight. `obstacle` is the reason why QF is undefined."""
     coherent = (parsed.no_tgi, obstacle)
     if not any(coherent):
         coherent = (Obstacle("label-unknown", LABEL_UNKNOWN), None)
@@ -351,8 +352,8 @@ def contradicted(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
 
 
 def _disagreement(original: float, deciding: float) -> Obstacle:
-    """Return the obstacle for a model that contradicts the explanation's decision. The message
-    gives P with enough digits to show whether P reaches the threshold."""
+    """Return the reason for not scoring when the model contradicts the explanation's decision. The
+    message gives P(hateful) with enough digits to show whether P reaches the threshold."""
     side = original >= deciding
     digits = next((n for n in range(3, 17) if (float(f"{original:.{n}g}") >= deciding) == side), 17)
     threshold = "" if deciding == kernel.DECIDING else f" and decides so from {deciding:.3g}"
@@ -372,8 +373,9 @@ def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
 
 
 def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
-    """Return `signed_drop`, the fall of the probability without the quotes, and `model_agrees`,
-    True if the model makes the explained decision."""
+    """Return `signed_drop`, the fall of P(hateful) if the quotes are masked, and `model_agrees`.
+    `model_agrees` is True if the model's decision equals the explained one. Unknown values are
+    left out."""
     label = side_of_label(collected.parsed.label)
     original, masked = collected.original, collected.masked
     if original is None:
@@ -404,7 +406,8 @@ def _counting_groups(request: HatexscoreRequest, parsed: ParsedExplanation) -> t
 
 def _named_groups(parsed: ParsedExplanation) -> kernel.NamedGroups | None:
     """Return two flags: a group is named, and a group is attacked. Return None if the explanation
-    was not read. Decisions other than hateful and non-hateful need no group."""
+    was not read. For other decisions than hateful and non-hateful, the flags are True and False,
+    since they need no group."""
     if parsed.label not in (None, *SIDES):
         return kernel.NamedGroups(named=True, attacked=False)
     if parsed.no_tgi is not None:
@@ -436,9 +439,9 @@ def _calibrated(
     masked: float,
     control: kernel.Floats,
 ) -> dict[str, Any]:
-    """Return the p-value calibrated on other posts, if this post has too few other positions for an
-    exact one. `masked` is P(hateful) without the quotes, `control` without each of R other
-    passages."""
+    """Return the fields for a p-value calibrated on other posts, which is used if this post has
+    too few positions for an exact p-value. `masked` is P(hateful) without the quotations.
+    `control` holds P(hateful) without each of R other passages."""
     words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
     sha256 = collected.models[0].sha256 if collected.models else None
     language = collected.parsed.languages.found_text.code

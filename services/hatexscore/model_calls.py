@@ -116,10 +116,10 @@ class RandomNull:
 class ClassifierTexts:
     """The texts of one request for the classifier.
 
-    `hateful` has the model's labels that mean hateful. `null` is None without a control; `warnings`
-    then has the reason. `control` has the masked texts drawn so far. `harmless` is True for an
-    explained decision of non-hateful, which gets a control only if the model decides so, too.
-    """
+    `hateful` has the model's labels that mean hateful. `null` is None without a control, and
+    `warnings` then has the reason. `control` has the masked texts drawn so far. `harmless` is
+    True if the explained decision is non-hateful. The control is then used only if the model
+    decides the same."""
 
     model: str
     text: str
@@ -178,7 +178,8 @@ def ask_classifiers(
 
 
 def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> ParsedExplanation:
-    """Assume that a text in an unrecognised language is in the model's only language."""
+    """Return the explanation. If the language of its post is undecided, it is assumed to be a
+    language that the model learned."""
     language = parsed.languages.found_text
     if request.probabilities is not None or language.by != "undecided":
         return parsed
@@ -188,8 +189,7 @@ def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> Par
 
 
 def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return the reason why the model must not judge this text, even if nothing is quoted, or
-    None."""
+    """Return the reason why the model must not judge a text in this language, or None if it may."""
     if request.probabilities is not None or request.accept_untrained_languages:
         return None
     name = request.model or DEFAULT_MODEL
@@ -198,7 +198,8 @@ def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) ->
 
 
 def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return the obstacle that the model has no label for the class of the decision, or None."""
+    """Return an obstacle if the model has no label for the class of the decision, otherwise
+    None."""
     if request.probabilities is not None or parsed.label in (None, *SIDES):
         return None
     labels = _labels_of(request)
@@ -253,8 +254,8 @@ def _labels_of(request: HatexscoreRequest) -> Sequence[str]:
 
 
 def _judge_labels(request: HatexscoreRequest, decision: Label | None) -> tuple[str, ...]:
-    """Return the model's labels whose probabilities add up to P. Raises BadInput if there are
-    none."""
+    """Return the model's labels whose probabilities add up to P(hateful), or to P(class) for a
+    decision of another class. Raises BadInput if the model has no such label."""
     name, labels = request.model or DEFAULT_MODEL, _labels_of(request)
     selected = judge_labels(request, labels, decision)
     if not selected:
@@ -296,8 +297,8 @@ def _without_model(
 
 
 def _no_rest(text: str, quoted: Sequence[Span]) -> str:
-    """Return the reason why the quotes are not compared with random passages: they cover (almost)
-    the whole text (Q = {T})."""
+    """Return the reason why the quotes are not compared with random passages. The reason is that
+    the quotes cover all or almost all of the text (Q = {T})."""
     units = count_units(text)
     covered = sum(last - first for first, last in overlap_words(units, quoted))
     if covered >= len(units):
@@ -335,7 +336,8 @@ class _Judgements:
         return self._found[text, texts.language]
 
     def with_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the first random spans to mask, if the effect of the quotes (QF) was measured."""
+        """Add the first texts with random spans masked, to compare the quotes with chance. Add none
+        if the quotes' effect (QF) is undefined or the model disagrees with the decision."""
         null = texts.null
         if null is None:
             return texts
@@ -415,8 +417,9 @@ class _Judgements:
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
     def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
-        """Return the R values of P(hateful) for control texts. Return None if one text is unread,
-        since the others are then no random sample."""
+        """Return P(hateful) for R texts with random words masked, and warnings. Return None in
+        place of the values if a text could not be read, since the other texts are no random sample.
+        """
         judgements = [self._of(texts, text) for text in texts.control]
         unread = [judgement.unread for judgement in judgements if judgement.unread]
         if unread:
@@ -448,8 +451,8 @@ class _Judgements:
 
 
 def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
-    """Return the summed probability of these labels. For a multi-label model, whose sum is no
-    probability, return the largest."""
+    """Return the summed probability of these labels. Return their largest probability for a
+    multi-label model, whose probabilities may add up to more than 1."""
     if judgement.probabilities is None:
         return None
     values = [judgement.probabilities[judgement.labels.index(label)] for label in labels]
@@ -458,15 +461,15 @@ def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
 
 
 def _deciding(use: ModelUse) -> float:
-    """Return the `threshold` of the model's entry, or 1 minus it if the threshold is for the other
-    label."""
+    """Return the lowest P(hateful) at which the model decides hateful: the entry's threshold, 1
+    minus the other label's threshold, or 0.5."""
     least, other = use.thresholds, other_side(HATEFUL)
     return least.get(HATEFUL, 1 - least[other] if other in least else DECIDING)
 
 
 def _reading(found: Sequence[Judgement]) -> HatexscoreProbabilityReading | None:
-    """Return how the probabilities of text and masked text were obtained, or None for a
-    classification head."""
+    """Return the method, label mass and uncertainty of a model's probabilities for the text and the
+    masked text. Return None for a classification head."""
     readings = [judgement.reading for judgement in found if judgement.reading not in (None, "head")]
     if not readings:
         return None
@@ -525,9 +528,9 @@ class RandomPlacements:
         return [self.spans(places) for places in self.drawn(seed, most, first)]
 
     def drawn(self, seed: int, most: int, first: int | None = None) -> list[Places]:
-        """Return distinct random passages as word positions: all except the quoted one if there
-        are at most `most`, else `most` uniform draws. If there are at most `first` (default
-        `most`), they come in the order of the text."""
+        """Return distinct random passages as word positions, never the quoted passage. If at most
+        `most` passages exist, all are returned, else `most` uniform draws. If at most `first` exist
+        (default `most`), their order is that of the text."""
         random = generator(seed, "null", "spans", self.text, self.lengths)
         drawn = others(self.space, self.observed, random, most if first is None else first)
         return list(check_each(islice(drawn, min(most, self.others))))

@@ -183,8 +183,8 @@ class Lens:
 def lens_request(
     request: HatexscoreRequest, report: HatexscoreResult, words: str
 ) -> dict[str, Any]:
-    """Return a request that tests these words: its explanation quotes only these words. The
-    decision is the model's own, since random phrases are compared only with that decision."""
+    """Return a request with an explanation that quotes only `words`. Its decision is the decision
+    of the model, because random phrases are compared only with that decision."""
     decision = report.decision or HATEFUL
     if report.model_agrees is False:
         decision = other_side(decision)
@@ -199,7 +199,8 @@ def lens_request(
 
 
 def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
-    """Return probabilities with and without the words of a `lens_request`."""
+    """Return what the page shows of a `lens_request`, a test of single words: the probability with
+    and without these words."""
     fields, control, models = request.explanation_fields, report.control, report.provenance.models
     whole, without = report.probability_original, report.probability_masked
     drops = () if control is None else control.signed_drops
@@ -223,8 +224,8 @@ def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
 
 
 def third_classes(words: Sequence[str]) -> list[str]:
-    """Return the labels that mean neither hateful nor non-hateful. There are none unless other
-    labels mean each of the two."""
+    """Return the labels for neither hateful nor non-hateful. Return [] unless `words` also has a
+    label for each of these two."""
     of_hate = {word: built_in("hate").label_of(word) for word in words}
     sides = {word: vocabulary_of_decision(word).label_of(word) for word in words}
     if "hateful" not in of_hate.values() or "non-hateful" not in sides.values():
@@ -307,7 +308,8 @@ def _conclusions(report: Record) -> Block:
 
 
 def _quotes(counted: Record) -> Iterator[Block]:
-    """Yield charts of how quotations match, and of results by their worst quotation."""
+    """Yield two charts: how the quotations were found in the post, and how many explanations
+    misquote the post."""
     roughly = ("inflected", "fuzzy", "unsearched")
     quotations = {
         "found exactly": integer(counted, "exact"),

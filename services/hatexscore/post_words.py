@@ -35,8 +35,9 @@ ANALYSED: tuple[Language, ...] = get_args(Language)  # whose words the analysers
 def read_post_words(
     requests: Sequence[HatexscoreRequest], parsed: Sequence[ParsedExplanation]
 ) -> list[HatexscorePostWords | None]:
-    """Compare explanations with their posts. Return None for explanations whose quotes are tested
-    instead. If too few words are shared, a sentence encoder compares the texts, in one call."""
+    """Compare each explanation with its post. The entry is None for an explanation that is tested
+    by its quotations. If the two share too few words, a sentence encoder compares an English
+    explanation with the post."""
     by_index = [
         None if explanation.rests_on_quotes else post_words(request, explanation)
         for request, explanation in zip(requests, parsed, strict=True)

@@ -64,7 +64,8 @@ class Quote:
 
 
 def is_trivial(quotation: Quotation, language: Language) -> bool:
-    """Return True for a quotation that proves nothing, such as the function word "the"."""
+    """Return True if the quotation is only a function word, such as "the". Finding such a word in
+    the text proves nothing."""
     if len(quotation.text) > _LONGEST_WORD:
         return False
     spoken = [word for word in words(quotation.text, language) if word.is_word]
@@ -82,9 +83,9 @@ class Located:
 
 
 def locate(text: str, quoted: Sequence[Quotation]) -> Located:
-    """Return all positions in the original text that each quotation matches. Exact matches are
-    found after folding, at word boundaries. Without one, the nearest passage within 15 % edits
-    counts."""
+    """Return all positions in the original text that match each quotation, and the missing
+    quotations. An exact match ignores case and spelling variants and needs word boundaries. Without
+    an exact match, the nearest passage within 15 % edits counts."""
     search = QuoteSearch(Haystack(text, as_sent(text), marks=True))
     quotes: dict[Span, Quote] = {}
     missing: list[Quotation] = []
@@ -116,8 +117,8 @@ class QuoteSearch:
         self._near: dict[str, tuple[Quote, Span] | None] = {}
 
     def exact(self, quotation: Quotation) -> tuple[Quote, ...]:
-        """Return the exact occurrences of a quotation. Quotations with equal words share the
-        `quoted_as` of the first one."""
+        """Return the exact occurrences of a quotation. Quotations that differ only in typography
+        share a result, whose `quoted_as` comes from the first of them."""
         needle = self._folded(quotation.text)
         if needle not in self._exact:
             spans = exact_spans(self.haystack, needle)
@@ -153,8 +154,8 @@ class QuoteSearch:
         return (self._nearly((start, end), quotation),)
 
     def nearest(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """Find the most similar passage with `near`, for the quotation with and without text in
-        brackets. Return () if the meaning differs."""
+        """Return the passage most similar to the quotation, with or without text in brackets.
+        Return () if there is none or the meaning differs, None if the quotation is too long."""
         for text in (quotation.text, *without_brackets(quotation.text)):
             quotes = self.near(replace(quotation, text=text))
             if not quotes:
@@ -170,7 +171,8 @@ class QuoteSearch:
         return ()
 
     def near(self, quotation: Quotation) -> tuple[Quote, ...] | None:
-        """Return the nearest passage, or None if the quotation is too long for this search."""
+        """Return the passage of the text that is most similar to the quotation, or () if none is
+        similar enough. Return None if the quotation is too long for this search."""
         check()
         needle = self._folded(quotation.text)
         if needle not in self._near:
@@ -193,8 +195,8 @@ class QuoteSearch:
         return self.haystack.source_of(*nearest[0]) if nearest else None
 
     def _with_negation(self, needle: str) -> Span:
-        """Return the nearest passage, extended by a preceding negation that the quotation may
-        omit."""
+        """Return the passage most similar to the quotation `needle`. The passage is extended by a
+        preceding negation, which the quotation may have omitted."""
         cached, text = self._near[needle], self.haystack.text
         start, end = cached[1] if cached else (0, 0)
         start = text.rfind(" ", 0, start) + 1
@@ -286,15 +288,15 @@ _HANGUL = re.compile("[\u1100-\u11ff\u3130-\u318f\ua960-\ua97f\uac00-\ud7ff]")
 
 
 def word_spans(text: str, language: Language) -> list[Span]:
-    """Return the spans of words. Chinese characters are joined to words."""
+    """Return the spans of words. In Chinese, neighbouring characters are grouped into words."""
     if language != "zh":
         return count_units(text)
     return [(word.start, word.end) for word in words(text, language) if word.is_word]
 
 
 class Haystack:
-    """A text prepared for many searches. Spans refer to the folded text; `folded.original` maps
-    them to the original text."""
+    """A text prepared for many searches. Spans refer to the folded text, which has no typographic
+    differences. `folded.original` maps them to the original text."""
 
     def __init__(self, source: str, read: NormalizedText, marks: bool = False) -> None:
         self.source = source
@@ -308,8 +310,8 @@ class Haystack:
 
     @cached_property
     def _spaced(self) -> list[bool]:
-        """Return for each character if it is part of a word in a script with spaces between
-        words."""
+        """Return a boolean per character: True if it is part of a word in a script that puts spaces
+        between words."""
         return [
             not _NO_SPACES.match(one)
             and (one.isalnum() or one == "_" or unicodedata.category(one)[0] == "M")
@@ -319,7 +321,7 @@ class Haystack:
     @cached_property
     def begins(self) -> list[int]:
         """The possible starts of a quoted span, in ascending order: starts of words and all Han
-        characters. The "s" of a possessive "'s" is no start."""
+        characters. The "s" of a possessive "'s" is not a start."""
         inner = {match.start() for match in _APOSTROPHE.finditer(self.text)}
         endings = set() if self.marks else inner
         within = [False, *(a and b for a, b in pairwise(self._spaced))]
@@ -354,8 +356,8 @@ class Haystack:
         return positions
 
     def spelled_spans(self, needle: str) -> list[Span]:
-        """Find words that equal the searched ones except for endings, digits for letters, or
-        lengthened letters."""
+        """Return the spans of words that equal the words of `needle`. Different endings, digits in
+        place of letters, and lengthened letters count as equal."""
         needle_words = _WORD.findall(needle)
         spellings = [spelling(word) for word in needle_words]
         spans = []
@@ -369,13 +371,14 @@ class Haystack:
 
     @cached_property
     def _censored(self) -> list[tuple[str, re.Pattern[str]]]:
-        """Return the censored words of the text, each with a pattern of what it may stand for."""
+        """Return the words of the text with censored letters, each with a pattern that matches the
+        possible whole words."""
         words = dict.fromkeys(filter(_is_censored, _WORD.findall(self.text)))
         return [(word, re.compile(_hidden(word))) for word in list(words)[:MOST_CENSORED]]
 
     def pattern_spans(self, needle: str) -> list[Span]:
-        """Find the words of `needle`, even if the text or `needle` censors or leaves out some of
-        them."""
+        """Return the spans where the text contains the words of `needle`, even if some words are
+        censored or left out in either."""
         bare = _OUTER_PLACEHOLDER.sub("", needle)
         tokens = list(_TOKEN.finditer(bare))
         gaps = sum(token["gap"] is not None for token in tokens)
@@ -425,8 +428,9 @@ def _is_censored(word: str) -> bool:
 
 
 def _hidden(word: str) -> str:
-    """Return a pattern for a censored word. Each run of censoring marks matches one or a few
-    letters more."""
+    """Return a regular expression for a censored word, such as id**t. A run of n censoring marks
+    matches 1 to n + 2 letters. With several runs, or at most one visible letter, it matches exactly
+    n."""
     runs = _CENSORED_PART.findall(word)
     is_sure = len(runs) > 1 or len(word) - len(runs[0]) < 2
     parts = map(re.escape, _CENSORED_PART.split(word))
@@ -438,8 +442,8 @@ def _hidden(word: str) -> str:
 
 
 def without_brackets(quoted: str) -> tuple[str, ...]:
-    """Return other readings of a quotation with an editor's brackets, such as "leave [their] bins"
-    or "[sic]"."""
+    """Return alternative readings of a quotation in which an editor inserted brackets, such as
+    "leave [their] bins" or "[sic]". Brackets are removed with or without their content."""
     bare = _SIC.sub("", quoted)
     readings = (
         " ".join(_BRACKETS.sub(replacement, bare).split()).strip(" .,")

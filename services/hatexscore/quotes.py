@@ -43,8 +43,8 @@ def quotations(explanation: str) -> list[Quotation]:
 
 
 def quoted_parts(explanation: str, quoted: Sequence[Span] | None = None) -> list[list[Quotation]]:
-    """Return the parts between ellipses for every quotation. `quoted` has the spans of the
-    quotations, without marks. If it is None, quotation marks are searched."""
+    """Return the parts of each quotation, which is split at ellipses. `quoted` holds the spans of
+    the quotations, without quotation marks. If it is None, the quotations are searched."""
     if quoted is None:
         quoted = [(start + 1, end - 1) for start, end in quoted_spans(explanation)]
     every = (list(_parts(explanation, start, end)) for start, end in quoted)
@@ -206,7 +206,8 @@ _EMPHASIS = re.compile(r"(?<![\w*_'])(\*{1,2}|__?|'')(?=\S)([^*_'\n]{3,300})(?<=
 
 def code_as_quotations(explanation: str, text: str = "") -> str:
     """Replace backticks and TeX quotation marks with quotation marks, without changing offsets.
-    Emphasised text of several words that occurs in `text` is treated alike."""
+    Emphasis marks are replaced in the same way if the emphasised text has several words and occurs
+    in `text`."""
 
     def emphasized(match: re.Match[str]) -> str:
         blank, inner = " " * (len(match[1]) - 1), match[2]
@@ -228,10 +229,9 @@ def _as_curly(quoted: re.Match[str]) -> str:
 def plain_format(explanation: str, text: str = "") -> NormalizedText:
     """Return the normalised explanation without JSON syntax. `text` must be normalised.
 
-    A JSON string is a quotation in a list, under a key that names quotations ("evidence"), or if it
-    is several words of the text. Each field becomes a line. Lines without marks get quotation marks
-    where they are quotations.
-    """
+    A JSON string counts as a quotation in a list or under a key such as "evidence". So does one
+    that consists of several words of `text`. Each JSON field becomes one line. Quotations that lack
+    quotation marks get them."""
     normalized = normalize(explanation)
     plain = replace(normalized, text=_OTHER_MARKS.sub(_as_curly, normalized.text))
     if _OBJECT.search(plain.text):
@@ -253,8 +253,9 @@ _BETWEEN_VALUES = re.compile(r"[;,/|\uff0c\uff1b\u3001][ \t]{1,3}|[ \t][/|][ \t]
 
 
 def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
-    """Add quotation marks to the values of lines that list quotations without marks. A value gets
-    marks only if it occurs word for word in the text, so it never counts as hallucinated."""
+    """Add quotation marks to values in lines that list quotations without marks. Marks are added
+    only if all values of a line occur word for word in the text. They therefore never cause a
+    hallucinated quotation."""
     there = f" {_bare(text)} "
     marks: list[Edit] = []
     for block, first, last in _quoting_lines(plain.text):
@@ -277,8 +278,9 @@ def _marked_lines(plain: NormalizedText, text: str) -> NormalizedText:
 
 
 def _quoting_lines(explanation: str) -> Iterator[tuple[bool, int, int]]:
-    """Yield passages that may be quotations without quotation marks, as (is after ">", start,
-    end). They follow ">" or a key."""
+    """Yield (is_block_quote, start, end) of each passage that may quote without quotation marks.
+    Such a passage follows ">", a key such as "evidence:", or the bullet of a list below such a key.
+    """
     listing = False  # do the items of the list quote?
     for line in _LINE.finditer(explanation):
         begin, end = line.span()
@@ -304,8 +306,8 @@ def _bare(text: str) -> str:
 
 
 def _json_marks(found: str, text: str) -> Iterator[Edit]:
-    """Yield edits that blank the marks of strings that are no quotations, and that put each field
-    on its own line."""
+    """Yield edits to an explanation in JSON. They replace the quotation marks of keys and of
+    strings that quote nothing by spaces, and put each field on its own line."""
     lists: list[bool] = []  # of each open bracket whether it is a list's
     key, opened = "", None
     for token in _TOKEN.finditer(found):

@@ -170,9 +170,9 @@ def _changed_by_ellipses(
     group: Sequence[Quotation],
     exact: dict[Quotation, tuple[Quote, ...]],
 ) -> Span | None:
-    """Return the passage whose meaning a quotation changes by its ellipses, or None. Ellipses must
-    keep the order of the text. They must not omit a negation, nor the beginning of the sentence of
-    the next part."""
+    """Return the passage whose meaning a quotation changes by its ellipses, or None. The quoted
+    parts must be in the order of the text. An ellipsis must not omit a negation, nor the beginning
+    of the sentence in which the next part stands."""
     start = group[0].start
     omits = _OMITS.search(explanation, max(0, start - 8), start) is not None
     if not (omits or len(group) > 1) or not all(exact[part] for part in group):
@@ -201,8 +201,8 @@ def _is_negated_before(text: str, start: int) -> bool:
 
 
 def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLanguages) -> bool:
-    """Return True if quotation and text use different scripts, or if text and explanation differ in
-    language."""
+    """Return True if the quotation may be a translation. This is so if it has another script than
+    the text, or if the explanation has another language than the text."""
     quoted_scripts, there = scripts_of(quotation.text), scripts_of(text)
     if quoted_scripts and there and quoted_scripts.isdisjoint(there):
         return True
@@ -214,8 +214,8 @@ def _may_be_translated(text: str, quotation: Quotation, languages: DetectedLangu
 
 
 def _merge_neighbors(text: str, spans: Sequence[Span]) -> list[Span]:
-    """Merge adjacent spans without a word between them, because random passages are masked in the
-    same way. `spans` must be merged and in order."""
+    """Merge neighbouring spans without a word between them, so that they are masked like random
+    passages, which are runs of words. `spans` must be merged and in order."""
     starts = [start for start, _ in count_units(text)]
     joined: list[Span] = []
     for start, end in spans:
@@ -238,8 +238,8 @@ def _ordered(quotes: Iterable[Sequence[Quote]]) -> list[Quote]:
 def _full_text_quotations(
     counted: Sequence[Span], found: dict[Quotation, tuple[Quote, ...]]
 ) -> list[Quotation]:
-    """Return the quotations that cover the whole text, if another quotation covers only a part of
-    it."""
+    """Return the quotations that cover nearly the whole text. The list is empty unless another
+    quotation covers only a part of the text."""
     different = {id(quotes): quotes for quotes in found.values()}
     shares = {
         name: _share(counted, [(quote.start, quote.end) for quote in quotes])
@@ -347,8 +347,8 @@ def _is_of_another(before: str, after: str) -> bool:
 
 
 def clauses_of(explanation: str, quoted: Sequence[Quotation]) -> dict[Quotation, tuple[str, str]]:
-    """Return the clause before and after each quotation. Other quotations in it are replaced with
-    boxes."""
+    """Return the clause before and after each quotation. Other quotations in these clauses are
+    replaced with a box character."""
     spans = quoted_spans(explanation)
     pieces, gaps, position, length = [], [], 0, 0
     for start, end in spans:

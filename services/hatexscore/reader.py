@@ -88,9 +88,10 @@ def read_by_model(
 
 
 def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> HatexscoreRequest:
-    """If the option `reader` is `auto`, add the reader model that the classifier's entry names. An
-    unknown classifier is reported later, when it is called. Requests with `probabilities` use no
-    classifier."""
+    """If the option `reader` is `auto` and rules and classifier could not read the explanation, add
+    the reader model that the classifier's entry names. An unknown classifier is reported later,
+    when it is called. A request with `probabilities` gets a reader only for a language without
+    rules."""
     options = request.options
     if options.reader != "auto" or options.reader_model is not None or not parsed.is_unread:
         return request
@@ -104,8 +105,8 @@ def _with_reader(request: HatexscoreRequest, parsed: ParsedExplanation) -> Hatex
 
 
 def _is_asked(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
-    """Return True if the reader model should read the explanation. Fields and texts without letters
-    are not read. For `auto`, neither are explanations that could be read without the model."""
+    """Return True if the reader model should read the explanation. It never reads fields, or texts
+    without letters. With reader `auto` it reads only explanations that the rules could not read."""
     if request.explanation_fields is not None:
         return False
     if request.options.reader_model is None or not any(map(str.isalpha, request.explanation_text)):
@@ -187,7 +188,8 @@ def _apply_completion(
 def _validity_warnings(
     request: HatexscoreRequest, parsed: ParsedExplanation, label: Label | None, *, lost: bool
 ) -> Iterator[str]:
-    """Yield warnings that replace those of the other readers."""
+    """Yield the warnings for an explanation that a language model parsed: unsupported languages, an
+    invented quotation (`lost`), and an unknown decision."""
     yield from _model_languages(request).get_warnings(
         parsed.languages.found_explanation, "explanation"
     )
@@ -200,8 +202,8 @@ def _validity_warnings(
 def _without_result(
     request: HatexscoreRequest, parsed: ParsedExplanation, obstacle: Obstacle
 ) -> ParsedExplanation:
-    """Set both components to null with this reason. Rules do not replace a requested reader
-    model."""
+    """Set the components that need the reader model to null, with this reason. Rules are not used
+    instead, because the request asked for the model."""
     return unread(request, replace(parsed, warnings=(obstacle.detail,)), obstacle, _use(request))
 
 
@@ -231,8 +233,8 @@ def _statement(
 def _groups(
     request: HatexscoreRequest, answer: ReaderAnswer, label: Label | None
 ) -> tuple[tuple[HatexscoreGroupEvidence, ...], bool]:
-    """Return the groups with valid quotes and categories, and True if a quote is invalid. A group
-    is identified by its category."""
+    """Return the groups whose category is known and whose quote is in the explanation, each named
+    after its category. The boolean is True if a quote is not in the explanation."""
     categories = {name.casefold(): name for name in _categories(request)}
     free = label not in (None, "hateful")
     by_place: dict[tuple[int, str], HatexscoreGroupEvidence] = {}

@@ -13,8 +13,9 @@ from shared.text.normalized import NormalizedText, normalize
 
 
 def plain_explanation(request: HatexscoreRequest, explanation: str) -> NormalizedText:
-    """Return the normalised explanation, without quotation marks if it has fields. `explanation` is
-    its text, in which backticks and TeX marks may be quotation marks already."""
+    """Return the normalised explanation. Quotation marks are removed if the request has the quotes
+    in a separate field. Otherwise `explanation` is used, where backticks and TeX marks may already
+    be quotation marks."""
     fields = request.explanation_fields
     if fields is not None and fields.quotes is not None:
         return normalize(request.explanation_text)
@@ -36,8 +37,8 @@ def given_spans(
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:
-    """Return the conclusion in the decision field, or None without the field. A value that is no
-    label counts as unread."""
+    """Return the conclusion in the field `decision`, or None without this field. If the field's
+    value is not a label, the conclusion is marked as unread."""
     fields = request.explanation_fields
     if fields is None or not fields.decision:
         return None

@@ -1,11 +1,11 @@
-"""Variant `paper`: the equations as printed, with shared runs of tokens and n-grams of lemmas.
+"""Variant `paper`: the equations as printed, with shared token runs and lemma n-grams.
 
-Q has the text in quotation marks and the longest runs of at least two tokens that both texts share.
-Runs that consist only of function words are left out. Runs of one token would include "the" and
-contradict Table 4, perturbed 1. TGI matches n-grams of up to three lemmas with the printed terms,
-including slurs. Quotations are kept, so the printed 0 of Table 4, perturbed 2, is not reproduced.
-The paper does not define when a mention of a group is in a hateful context. Here a quotation in the
-same sentence suffices, or an attack that the trained reader (a text classifier) finds. Source: Hu &
+The quotes Q are the texts in quotation marks and the longest shared runs of at least two tokens.
+Runs of function words are left out. Runs of one token would include "the" and contradict Table 4,
+perturbed 1. The group score TGI matches up to three lemmas with the printed terms, including slurs.
+Terms in quotations count too, so the printed 0 of Table 4, perturbed 2, is not reproduced. The
+paper does not define when a mention of a group is in a hateful context. Here a quotation in the
+same sentence suffices, or an attack found by the trained reader (a text classifier). Source: Hu &
 Lee, arXiv:2601.13547, Eqs. 2 to 5 and section 3.3."""
 
 from __future__ import annotations
@@ -75,8 +75,8 @@ def _read(request: HatexscoreRequest, read: ConclusionRead) -> ParsedExplanation
 
 
 def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedSpans:
-    """Return the quotations, and the word runs that text and explanation share. If one covers all
-    tokens, the whole text counts as quoted, Q = {T}, even for a short text T."""
+    """Return the quotations, and the runs of words that text and explanation share. If a single
+    quotation or run covers all words, the whole text counts as quoted (Q = {T})."""
     located = locate(request.text, quotations(request.explanation_text))
     quotes = located.quotes
     runs = common_spans(request.text, request.explanation_text, languages.text)
@@ -97,7 +97,8 @@ def _quoted(request: HatexscoreRequest, languages: DetectedLanguages) -> QuotedS
 
 
 def _spans_all(counted: Sequence[Span], span: Span) -> bool:
-    """Return True if the span covers the text from its first word to its last."""
+    """Return True if the span reaches from the first to the last of the text's words. `counted` has
+    the spans of these words."""
     return bool(counted) and span[0] < counted[0][1] and span[1] > counted[-1][0]
 
 
@@ -243,8 +244,8 @@ def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
 
 @cache_results(KEPT_BYTES, _listed_bytes)
 def _listed(lexicon: Lexicon, language: Language) -> TermTable:
-    """Return a table of the printed terms as lemmas. As the paper says, they are "similarly
-    processed" to the text. Terms take precedence over slurs."""
+    """Return a lookup table of the paper's printed terms and slurs, as lemmas, because the texts
+    are lemmatised as well. An entry listed as both counts as a term."""
     listed = TermTable()
     for entry in lexicon.entries():
         if entry.kind in ("term", "slur_alias"):

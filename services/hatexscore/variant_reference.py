@@ -123,7 +123,8 @@ def _tokens(text: str, language: Language) -> list[str]:
 
 
 def mask_tokens(text: str, tokens: Sequence[str]) -> str:
-    """Mask one token after another, in any case, even within words and within earlier masks."""
+    """Return the text with the tokens masked one after another, ignoring case. Tokens inside words
+    and inside earlier masks are masked too. Raises TooCostly for long texts."""
     masked, searched = text, 0
     for token in check_each(tokens):
         masked = re.sub(re.escape(token), MASK, masked, flags=re.IGNORECASE)
@@ -185,7 +186,7 @@ def _prefix_bytes(_found: object, terms: tuple[str, ...], _language: Language) -
 
 @cache_results(KEPT_BYTES, _prefix_bytes)
 def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
-    """Return a mapping from each prefix, as lemmas, to the first term that has it."""
+    """Map each sequence of lemmas with which a term begins to the first such term."""
     prefixes: dict[tuple[str, ...], str] = {}
     for term in terms:
         lemmas = [word.lemma for word in _lemmatized(term, language)]

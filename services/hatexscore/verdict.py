@@ -1,5 +1,5 @@
-"""The checks of a HateXScore result. Sentences consist of our own words and numbers. Texts, quotes
-and group names are separate fields."""
+"""The checks of a HateXScore result. Their sentences contain only fixed words and numbers. Texts,
+quotes and group names are in separate fields."""
 
 from __future__ import annotations
 
@@ -157,8 +157,9 @@ def _quotes_matter(report: HatexscoreResult) -> Check:
 
 
 def _disagreeing(report: HatexscoreResult) -> Check:
-    """Return the check if the judge decides otherwise. The quotes of a hateful decision can still
-    pass, because the test compares ranks, which need no threshold. They cannot fail."""
+    """Return the check for a judge that disagrees with the decision. Quotes of a hateful decision
+    pass if they beat random spans, since the test compares ranks, which need no threshold. All
+    other quotes count as not tested."""
     name, p = _probability(report), significant(report.probability_original)
     tested = None if report.control is None else tested_p(report.control)
     if report.control is None or tested is None or tested[0] > LEVEL or not is_positive(report):
@@ -180,10 +181,10 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
 
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
-    """Return the check of a hateful decision's quotes. They pass if masking them reverses the
-    model's decision, or lowers P more than masking other parts of the post. The test of a short
-    post is calibrated on other posts. Long quotes overlap most other long passages, so a clear
-    reversal suffices (`python -m bench.control`)."""
+    """Check if the quotes of a hateful decision matter. They do if masking them reverses the
+    model's decision, or lowers the decision's probability more than masking other parts of the
+    post. For a short post the test is calibrated on other posts. Long quotes overlap most other
+    long passages, so a clear reversal is enough (`python -m bench.control`)."""
     control = report.control
     name = _probability(report)
     fall = f"Without the quotes, {name} falls by {significant(drop)}"
@@ -249,7 +250,8 @@ def _without_control(report: HatexscoreResult, drop: float, fall: str) -> Check:
 
 
 def _rank(control: HatexscoreRandomSpans) -> str:
-    """Return the rank of the quotes among all tested positions, in words."""
+    """Return in words the rank of the effect of the quotes among the effects at all tested
+    positions."""
     places = 1 + control.draws
     where = f"all {places} places in the post" if control.exact else f"{places} tested places"
     if control.rank is None:  # an earlier result
@@ -307,9 +309,9 @@ def _group_named(report: HatexscoreResult) -> Check:
 
 
 def _about_this_post(report: HatexscoreResult) -> Check:
-    """Compare the words and meaning of the explanation with the post, unless quotes are tested.
-    Similarity of meaning alone accepts 0.59 of 34 good explanations, 0.05 of explanations of
-    another post, and 0.06 of templates that name one word."""
+    """Check that the explanation is about this post, by shared words or similar meaning. It does
+    not apply if quotations are tested. Similarity alone accepts 59 % of 34 good explanations, 5 %
+    of explanations of other posts, and 6 % of templates that name one word."""
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The test of the quotes replaces this check.")
@@ -361,7 +363,8 @@ def quotes(report: HatexscoreResult) -> list[HatexscoreQuoteEvidence]:
 
 
 def mentions(report: HatexscoreResult) -> list[HatexscoreGroupEvidence]:
-    """Return the groups that the explanation mentions, even if they do not count."""
+    """Return the groups that the explanation mentions, including groups without influence on the
+    score."""
     return [item for item in report.evidence if isinstance(item, HatexscoreGroupEvidence)]
 
 
@@ -379,7 +382,8 @@ def moved(report: HatexscoreResult) -> float | None:
 
 
 def is_positive(report: HatexscoreResult) -> bool:
-    """Return True for a decision that depends on its quotes: hateful or a further class."""
+    """Return True if the decision is hateful or any other class except `non-hateful`. Such a
+    decision depends on its quotes."""
     return side_of_label(report.decision) == "hateful"
 
 

@@ -48,8 +48,8 @@ def fold(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class LabelWord:
-    """A word of a vocabulary, as its owner writes it. A `one_way` word has no meaning when negated.
-    A word with `capitals` counts only in capitals, one with `line_only` only in a line that states
+    """A word for a label, in its original spelling. A `one_way` word has no meaning when negated. A
+    word with `capitals` counts only in capitals, one with `line_only` only in a line that states
     the label."""
 
     text: str
@@ -70,8 +70,8 @@ class WordInText:
     denied: bool
 
     def label(self, denials: int) -> Label | None:
-        """Return the class of the word after so many negations, each of which reverses it. Return
-        None for a negated word that has no meaning when negated."""
+        """Return the class of the word after `denials` negations. An odd number of negations
+        reverses the class. Return None for a negated word that has no meaning when negated."""
         if (denials + self.denied) % 2 == 0:
             return self.word.side
         return None if self.word.one_way else other_side(self.word.side)
@@ -83,8 +83,8 @@ class Vocabulary:
 
     `name` is None for a caller's vocabulary. `searched` has the normalised words to search for,
     longest first. `listed` maps normalised words to classes and includes negated forms.
-    `of_decision` is True if the vocabulary was derived from the decision
-    (`vocabulary_of_decision`), not named."""
+    `of_decision` is True if the request names no vocabulary, so the vocabulary follows from its
+    decision (`vocabulary_of_decision`)."""
 
     name: VocabularyName | None
     words: tuple[LabelWord, ...]
@@ -127,9 +127,9 @@ class Vocabulary:
             yield WordInText(match.start(), match.end(), word, denied)
 
     def _known(self, matched: str) -> LabelWord | None:
-        """Return the vocabulary's label word for the matched text, ignoring spaces. A word with a
-        gap is matched by its beginning and end. Return None if case folding changed the text into
-        another word."""
+        """Return the vocabulary's label word for the matched text, ignoring spaces. A vocabulary
+        word with a gap (`*`) matches if the text has its beginning and its end. Return None if case
+        folding changed the text into another word."""
         folded = fold(matched)
         joined = folded.replace(" ", "")
         exact = self.known.get(folded) or self.known.get(joined)
@@ -254,15 +254,16 @@ def invalid_label(labels: Mapping[Label, Sequence[str]]) -> tuple[Label, int, st
 
 
 def vocabulary_of_decision(word: str) -> Vocabulary:
-    """Return the vocabulary that has the decision's word, with words for hate added."""
+    """Return the built-in vocabulary that contains the decision's label. Words for hate are added
+    to it, unless it is the default vocabulary."""
     name = vocabulary_of_word(word)
     return built_in(name) if name == "default" else _with_words_of_hate(name)
 
 
 @cache
 def _with_words_of_hate(name: VocabularyName) -> Vocabulary:
-    """Return the vocabulary with words for hate, plain and negated. A caller who sends only "KEEP"
-    may explain it with "not hateful"."""
+    """Return the vocabulary extended by words for hate, plain and negated. For example, the
+    explanation of a decision "KEEP" may say "not hateful"."""
     hate = {fold(word.text): replace(word, one_way=False) for word in built_in("hate").words}
     vocabulary_words = [
         word

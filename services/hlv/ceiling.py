@@ -42,7 +42,8 @@ class Annotators:
 
 
 def ceiling_of(request: HlvRequest, gold: HumanGold, uniform: HlvMeasured) -> HlvCeiling | str:
-    """Return the ceiling of every metric, or the reason why there is none."""
+    """Return the ceiling of every metric (the agreement that a judge can reach, given that people
+    disagree), or the reason why there is no ceiling."""
     annotators = _annotators(request)
     if isinstance(annotators, str):
         return annotators
@@ -133,7 +134,8 @@ def _split_counts(counts: list[Floats], random: np.random.Generator) -> tuple[Fl
 
 
 def _resample_rows(answers: Floats, random: np.random.Generator) -> Annotators | str:
-    """Return mean answers of resampled annotators. `answers`, (S, n), has a row per annotator."""
+    """Return the mean answers of resampled annotators, or a reason if there is only one annotator.
+    `answers` has shape (S, n), with a row per annotator."""
     people = len(answers)
     if people == 1:
         return ONE

@@ -76,8 +76,8 @@ def softmax(logits: Floats) -> Floats:
 
 def absolute_share(logits: Floats) -> Floats | None:
     """Return |logit| / sum |logit|, as the released code does, or None if all logits are 0. A
-    negative logit gains probability, and adding a constant to all logits changes the result. This
-    is only for comparison with the paper's Table 11."""
+    strongly negative logit gets a high probability, and adding a constant to all logits changes the
+    result. This is only for comparison with the paper's Table 11."""
     sizes = np.abs(logits)
     return np.asarray(sizes / sizes.sum(), dtype=np.float64) if sizes.sum() else None
 

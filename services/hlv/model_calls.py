@@ -1,10 +1,9 @@
 """A judge's answers to a batch: written rankings and ratings, first tokens, and labels.
 
-For each model, a batch makes one call per sampling setting, one for first tokens, and one for
-options that are the judge's labels. A `prompt` may show a premise and a hypothesis, as for a
-classifier, or the question of Table 6 as `{text}`. Source: Chen et al., EMNLP 2025, section 5.1 and
-Appendix D; specs "models" §1.3, §4.1.
-"""
+A batch makes several calls per model: one per sampling setting, one for first tokens, and one for
+options that are labels of the judge. A `prompt` may show a premise and a hypothesis, as for a
+classifier. It may also show the question of Table 6 as `{text}`. Source: Chen et al., EMNLP 2025,
+section 5.1 and Appendix D; specs "models" §1.3, §4.1."""
 
 from __future__ import annotations
 
@@ -55,7 +54,8 @@ class HlvCollected(Collected):
 
 
 def run_judges(requests: Sequence[HlvRequest]) -> list[HlvCollected]:
-    """Return the answers to every request, from a model or from the request's `predictions`."""
+    """Collect all answers that the requests need, in order. Answers come from models, or from a
+    request's `predictions`."""
     conditions = [
         condition
         for position, request in enumerate(requests)
@@ -140,8 +140,8 @@ class JudgePrompt:
 
 
 def generated_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """Generate rankings and ratings. An unreadable answer is generated once more, with another
-    seed."""
+    """Generate the rankings and ratings of all conditions. An unreadable answer that was sampled
+    (temperature above 0) is generated once more, with another seed."""
     lines = [line for condition in conditions for line in _judge_prompts(condition)]
     values = _parse(lines, generate([line.prompt for line in lines]))
     unread = [
@@ -237,8 +237,9 @@ class LetterChoice:
 
 
 def letter_runs(conditions: Sequence[Condition]) -> RunsOfConditions:
-    """Return the probability of each option's letter as the first token of the answer. The model
-    finds the single-token spellings of a letter ("A", " A")."""
+    """Return runs that score each option by the probability that the answer's first token is its
+    letter. All single-token spellings of a letter count ("A", " A"). Raises BadInput if a letter
+    has none."""
     choices = [choice for condition in conditions for choice in _choices(condition)]
     runs: dict[int, JudgeRun] = {}
     for model in dict.fromkeys(choice.condition.model for choice in choices):
@@ -291,8 +292,8 @@ def _letter_run(choice: LetterChoice, answers: Sequence[Sequence[Completion]]) -
 
 
 def _log_probability(spellings: Sequence[Completion]) -> float | None:
-    """Return the log-probability that the answer begins with this letter, or None if it has no
-    single-token spelling. Equal tokens count once."""
+    """Return the log-probability that the answer begins with a letter, summed over its single-token
+    spellings. Equal tokens count once. Return None if no spelling is a single token."""
     single = {
         (completion.tokens[0].id, completion.tokens[0].logprob): completion.tokens[0].logprob
         for completion in spellings
@@ -338,7 +339,8 @@ class OptionPredictions:
 
 
 def predict_options(conditions: Sequence[Condition]) -> OptionPredictions:
-    """Let classifiers choose among the options, with one call per model."""
+    """Let classifiers choose among the options, with one call per model. Return the choices and the
+    reasons for missing choices."""
     examples = [example for condition in conditions for example in _expand_condition(condition)]
     judged: list[tuple[OptionExample, Judgement]] = []
     for model in dict.fromkeys(example.condition.model for example in examples):
@@ -393,8 +395,8 @@ def _expand_condition(condition: Condition) -> Iterator[OptionExample]:
 
 
 def _pair(condition: Condition) -> Example:
-    """Return the pair of premise and hypothesis. Raises BadInput if the request has explanations or
-    no such pair."""
+    """Return premise and hypothesis as an example for an NLI classifier. Raises BadInput for a
+    request with explanations, or with a question of another type."""
     request, kind = condition.request, condition.kind
     if condition.explained:
         pointer = "/explanations" if request.explanations else "/rationale"

@@ -49,7 +49,8 @@ class OptionRank(OptionRow):
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """One measure for the two control judges, which ignore the question."""
+    """The values of one measure for the two baseline judges, `uniform` and `majority`. Both ignore
+    the question."""
 
     name: str
     uniform: float | None
@@ -129,8 +130,8 @@ WITH, WITHOUT = "with explanations", "without"
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A number of the report: its name, where it is found in `HlvMeasured`, and if higher or lower
-    values are better."""
+    """A number that the report contains. `block` and `field` locate it in `HlvMeasured`.
+    `better` says if higher or lower values are better."""
 
     field: str
     name: str
@@ -165,7 +166,8 @@ MEASURES = (
 
 @dataclass(frozen=True, slots=True)
 class MeasureLine:
-    """One measure with and without explanations. `word` describes the gain."""
+    """One measure with and without explanations. `word` says what the gain means, such as "closer
+    to humans"."""
 
     name: str
     better: str

@@ -1,10 +1,9 @@
 """The judge's prompts, and parsers of its rankings and ratings.
 
-A prompt has the question, the options and, in one of two conditions, the explanations. It never
-contains the humans' answers. The wording of the explanations is ours. `*_as_released` follow
-Evaluation/ of mainlp/CoT2EL, which scans single characters. Source: Chen et al., EMNLP 2025, Tables
-6, 9 and 10, Appendix D.
-"""
+A prompt has the question and the options. In one of two conditions it also has the explanations. It
+never contains the humans' answers. The text around the explanations is not from the paper. The
+parsers named `*_as_released` follow Evaluation/ of mainlp/CoT2EL, which scans single characters.
+Source: Chen et al., EMNLP 2025, Tables 6, 9 and 10, Appendix D."""
 
 from __future__ import annotations
 

@@ -94,7 +94,8 @@ def group_runs(runs: Iterable[ConditionRun]) -> RunsOfConditions:
 
 @dataclass(frozen=True)
 class HumanGold:
-    """The human answers to a request, as arrays of n values in the order of the options."""
+    """The human answers to a request. `values` and `ranks` have one entry for each option, in the
+    order of the options."""
 
     kind: Literal["distribution", "scores", "ranking"]
     values: Floats | None
@@ -138,8 +139,8 @@ def row(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
 
 
 def rank_positions(source: dict[str, float], keys: tuple[str, ...]) -> Floats:
-    """Return the fractional ranks of n options from their positions. Missing options tie for
-    last."""
+    """Return the fractional ranks of n options from their positions. Options without a position
+    share the last rank."""
     positions = np.array([source.get(key, np.inf) for key in keys], dtype=np.float64)
     return kernel.fractional_ranks(positions, higher_is_better=False)
 
@@ -224,8 +225,9 @@ def score_values(request: HlvRequest, gold: HumanGold, values: Floats) -> HlvMea
 
 
 def gain(explained: HlvMeasured | None, baseline: HlvMeasured | None) -> HlvGain | None:
-    """Return the gain by explanations: the values with them minus those without. The sign is
-    reversed for distances and errors, so positive means closer to humans."""
+    """Return the improvement by explanations: values with explanations minus values without. For
+    distances and errors the sign is reversed, so a positive value always means closer to humans.
+    Return None if either argument is None."""
     if explained is None or baseline is None:
         return None
     gains = {name: _diff(explained, baseline, name) for name in CORRELATIONS}

@@ -1,4 +1,4 @@
-"""Returns the verdict on an HLV report. The sentences say that a single item proves little."""
+"""Derives the verdict on an HLV report. Its sentences warn that a single item is weak evidence."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ def _check_closer(report: HlvResult) -> Check:
 
 
 def changed(report: HlvResult) -> tuple[int, int] | None:
-    """Return how many pairs of options the explanations reorder, and the number of all pairs, for
-    the first method. Return None if ranks are missing."""
+    """Return two numbers for the first method: the pairs of options whose order the explanations
+    change, and all pairs. Return None if ranks are missing."""
     first = next(iter(report.components.methods), None)
     if first is None:
         return None
@@ -72,8 +72,8 @@ def changed(report: HlvResult) -> tuple[int, int] | None:
 
 
 def chance(report: HlvResult) -> str:
-    """Return how to read the score: its values for no effect and for a judge that knows the
-    majority."""
+    """Return a text on how to read the score. It states the score without any effect, and the tau
+    of a judge that knows only the humans' majority choice."""
     majority = report.control.majority
     tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
     result = "has no tau for this item" if tau is None else f"reaches a tau of {_signed(tau)}"

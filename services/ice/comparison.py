@@ -35,8 +35,8 @@ from shared.statistics.wilson import Z_95, wilson
 
 
 def areas(tests: Sequence[IceTest], budgets: Sequence[float]) -> tuple[IceArea, ...]:
-    """Return the area under each explanation's curve over budgets (shares of kept tokens), by
-    operator. Needs several budgets and values."""
+    """Return the area under each explanation's sufficiency curve over budgets (shares of kept
+    tokens), by operator. Return () for fewer than two budgets."""
     if len(budgets) < 2:
         return ()
     curves: dict[tuple[str, str], list[IceTest]] = {}
@@ -60,7 +60,8 @@ def _area(tests: Sequence[IceTest]) -> IceArea:
 
 
 def comparisons(experiment: Experiment) -> tuple[IceComparison, ...]:
-    """Compare every two explanations that have values, for each budget and operator."""
+    """Compare every two explanations that rank tokens, at each budget (share of tokens kept) and
+    for each operator. Explanations that only mark passages are left out."""
     return tuple(
         _comparison(experiment, first, second, operator)
         for first, second in combinations(experiment.trials, 2)
@@ -90,8 +91,8 @@ def _comparison(
 
 
 def plausibilities(experiment: Experiment) -> tuple[IcePlausibility, ...]:
-    """Compare each tested set of tokens with the tokens that people marked, if the model reads any
-    of these."""
+    """Compare each tested set of tokens with the tokens that people marked. Return an empty tuple
+    if the model reads none of the marked tokens."""
     human = span_tokens(experiment.tokenized, experiment.tokenized.request.human or ())
     return tuple(_plausibility(trial, human, experiment) for trial in experiment.trials if human)
 
@@ -119,9 +120,9 @@ class Difference:
 
 
 def difference(first: float, second: float, null: Floats, *, exact: bool) -> Difference:
-    """Return the win rate of `first` minus that of `second`, in [-1, 1]. `null` has the scores of
-    the same random token sets for both. With `exact` it has all such sets, so the difference has no
-    sampling error."""
+    """Return the win rate of `first` minus that of `second`, in [-1, 1], with its interval.
+    `null` holds the scores of the random token sets that both are compared with. With
+    `exact`, `null` covers all possible sets, so the difference has no sampling error."""
     if null.size == 0:
         return Difference(None, None, None, 0)
     between = float(np.mean(_wins(first, null) - _wins(second, null)))
@@ -164,9 +165,9 @@ def overlap(rationale: Collection[int], human: Collection[int]) -> Overlap:
 
 
 def average_precision(values: Floats, human: Iterable[int]) -> float:
-    """Return the average precision (AUPRC) of token values against the tokens that people marked,
-    in [0, 1]. Chance is the share of marked tokens. Tokens with equal values enter together, so
-    ties have no order."""
+    """Return the average precision (AUPRC) of token values for the tokens that people marked, in
+    [0, 1]. The value expected by chance is the share of marked tokens. Tokens with equal values
+    share one threshold, so their order does not matter."""
     marked = np.zeros(values.size, dtype=bool)
     marked[list(human)] = True
     order = np.argsort(-values, kind="stable")
@@ -238,8 +239,9 @@ def _reading(
 
 
 def _interactions(experiment: Experiment, trial: Trial, operator: Operator) -> Floats | None:
-    """Return M + 1 interactions: that of the tested rationale, then those of M random sets. Return
-    None if the score of an empty text is unknown."""
+    """Return M + 1 interactions between a token set and the rest of the text. The first is that of
+    the tested rationale, followed by those of M random sets. Return None if the score of an empty
+    text is unknown."""
     empty = experiment.empty(operator)
     if empty is None:
         return None

@@ -55,8 +55,9 @@ def server_cost(request: IceRequest, reads: int) -> Sequence[Work]:
 def work_at_server(
     request: IceRequest, drawn: Sequence[int], lowerings: Iterable[Reduction]
 ) -> Work:
-    """Estimate the work for the whole text, LIME's samples and all draws. `drawn` has the number of
-    draws by the size of their token sets."""
+    """Estimate the requests to the model's server for the whole text, LIME's samples and all random
+    token sets. `drawn` has the number of random sets for each set size. `lowerings` are ways to
+    reduce the work."""
     samples = sum(
         method.samples for method in _attribution_methods(request) if method.name == "lime"
     )
@@ -85,8 +86,8 @@ def _text_tokens(request: IceRequest, reads: int) -> int:
 
 
 def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount]:
-    """Return the number of random token sets per size of rationale. Sizes that may be equal are
-    counted once."""
+    """Return the number of random token sets for each size of rationale. Budgets that may give the
+    same size are counted once."""
     placements = [_at_budget(k, whole) for k in _unique_budgets(request, whole)]
     marked = next(_fixed_rationales(request), None)
     if marked is not None and request.draws_tokens and not placements:  # else its size may be known
@@ -100,7 +101,8 @@ def _draws_by_size(request: IceRequest, whole: int, read: int) -> list[DrawCount
 
 
 def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
-    """Return the budgets whose rationales differ in size for any number of tokens."""
+    """Return budgets whose rationales differ in size from each other in every text of at least
+    `whole` tokens."""
     distinct: list[float] = []
     for k in sorted(request.options.budgets if _explanations_with_values(request) else ()):
         if not distinct or (k * whole >= 2 and (k - distinct[-1]) * whole >= 1 + 1e-6):
@@ -109,16 +111,16 @@ def _unique_budgets(request: IceRequest, whole: int) -> list[float]:
 
 
 def _at_budget(k: float, whole: int) -> tuple[int, int, int]:
-    """Return three counts: the tokens in a rationale of share `k`, the remaining tokens, and the
-    other token sets of the same size. All grow with the number of tokens."""
+    """Return three counts for a rationale of share `k`: its tokens, the remaining tokens, and the
+    other possible token sets of its size. `whole` is the number of tokens."""
     sizes = [max(1, int(k * whole + rounding)) for rounding in (0.0, 1e-9)]
     return sizes[0], whole - sizes[1], min(comb(whole, size) for size in sizes) - 1
 
 
 @dataclass(frozen=True)
 class DrawCount:
-    """The number of draws for one size of a random token set. `kept` has the number of tokens that
-    `delete` leaves, for sufficiency and for necessity."""
+    """The number of random token sets to draw for one size of rationale. `kept` has the numbers of
+    tokens that remain when tokens are deleted, for sufficiency and for necessity."""
 
     kept: tuple[int, ...]
     draws: int
@@ -128,7 +130,8 @@ def work_of_draws(
     request: IceRequest, drawn: Sequence[DrawCount], whole: int, lowerings: Iterable[Reduction]
 ) -> Iterator[Work]:
     """Yield the work for all random token sets with all operators (ways to remove tokens), in model
-    inputs and in tokens. `whole` is the number of tokens of an input that no operator shortens."""
+    inputs and in tokens. `drawn` has the number of sets for each size. `whole` is the number of
+    tokens of an input that no operator shortens."""
     draws = sum(size.draws for size in drawn)
     if not draws:
         return
@@ -153,9 +156,9 @@ def work_of_draws(
 def lowerings(
     request: IceRequest, whole: int, works: Callable[[IceRequest], Sequence[Work]]
 ) -> Iterator[Reduction]:
-    """Yield ways to reduce the work: lower values of a number in the request. `works` returns the
-    work of a changed request. A reduction keeps the operators or budgets with the most work, so
-    that any other selection is within the limit, too."""
+    """Yield ways to reduce the work of a request. Each lowers one number, such as `draws` or the
+    number of operators. `works` returns the work of a changed request. The operators or budgets
+    with the most work are kept, so that any other selection is within the limit, too."""
     options = request.options
 
     def changed(field: str, value: object) -> IceRequest:
@@ -195,8 +198,8 @@ def _sort_budgets(
 
 
 def _attributions(request: IceRequest, whole: int) -> Iterator[Work]:
-    """Yield the work of computed explanations: samples of LIME and steps of integrated
-    gradients."""
+    """Yield the work of computed explanations: samples of LIME and steps of integrated gradients.
+    `whole` is the number of tokens of the text."""
     passes = sum(map(count_rows, _attribution_methods(request)))
     if passes:
         sizes = (
@@ -220,7 +223,7 @@ def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
 
 
 def count_rows(method: AttributionMethod) -> int:
-    """Return the number of variations that the model reads for a computed explanation."""
+    """Return the number of altered texts that the model must process to compute an explanation."""
     return {"lime": method.samples, "integrated_gradients": method.steps}.get(method.name, 1)
 
 
@@ -254,8 +257,8 @@ def _fixed_rationales(request: IceRequest) -> Iterator[list[IceSpan]]:
 
 
 def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> tuple[int, int]:
-    """Count the words that overlap with the spans, and the others, in the part of the text that the
-    model reads in any case."""
+    """Return how many words overlap with the spans and how many do not. Only the part of the text
+    that the model certainly reads is counted."""
     text = request.text[: _characters_read(request, read)]
     covered = bytearray(len(text))
     for span in spans:
@@ -272,8 +275,8 @@ def _words_inside(request: IceRequest, spans: Sequence[IceSpan], read: int) -> t
 
 
 def _characters_read(request: IceRequest, read: int) -> int:
-    """Return the number of leading characters that are certainly read. A non-ASCII character may
-    have several tokens."""
+    """Return a lower bound on the number of leading characters that the model reads with `read`
+    tokens. A non-ASCII character may take several tokens."""
     pair = request.text_pair or ""
     certain = read if (request.text + pair).isascii() else read // LETTERS_A_CHARACTER
     if pair and len(request.text) + len(pair) > certain:

@@ -1,10 +1,9 @@
 """The tests of one request, their random token sets, and the model's scores so far.
 
-A key identifies inputs of the model by an operator and the tokens that are kept. Necessity scores
-the text without the tested tokens, so both aspects share their random sets. Texts with words
-removed are unlike written texts (Hase, Xie & Bansal 2021, arXiv:2106.00786); `RowStatistics`
-measures this. Source: arXiv:2603.18579, Algorithm 1.
-"""
+A key consists of an operator and the set of kept tokens, and identifies inputs of the model.
+Necessity scores the text without the tested tokens, so both aspects share their random sets. Texts
+with words removed are unlike written texts (Hase, Xie & Bansal 2021, arXiv:2106.00786);
+`RowStatistics` measures this. Source: arXiv:2603.18579, Algorithm 1."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ Places = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Trial:
-    """One explanation, reduced to the share of tokens that one budget allows."""
+    """The tokens that an explanation selects at one budget, and their random sets. The budget
+    `k` is a share of tokens, or None if the explanation marks passages."""
 
     explanation: TestedExplanation
     k: float | None
@@ -68,7 +68,7 @@ class Experiment:
         self.draws = request.most_draws
 
     def begin(self) -> None:
-        """Draw the random token sets. One of them may equal the tested set."""
+        """Draw the random token sets of all tests. A random set may equal the tested set."""
         for null in {trial.null.key: trial.null for trial in self.trials}.values():
             drawn = check_each(islice(self._stream(null), self.draws + 1))
             self._drawn[null.key] = NullSamples(list(drawn))
@@ -91,7 +91,8 @@ class Experiment:
         return [trial for trial in self.trials if trial.explanation is explanation]
 
     def exact(self, trial: Trial) -> bool:
-        """Return True if the draws include every possible random set."""
+        """Return True if the random sets drawn are all possible sets, so the test of this trial is
+        exact."""
         few = trial.null.others <= self.draws
         return self.tokenized.variant.distinct and few and not trial.null.sampled
 
@@ -134,8 +135,9 @@ class Experiment:
         return null_scores[places]
 
     def scores_of(self, operator: Operator, subsets: Sequence[Subset], aspect: Aspect) -> Floats:
-        """Return each token set's score: the target's probability if only these tokens are kept, or
-        its loss if they are removed. A missing score is NaN."""
+        """Return one score per token set. For sufficiency it is the target's probability with only
+        these tokens. For necessity it is the drop in that probability without them. A missing score
+        is NaN."""
         values = (
             self.scores.get((operator, self.input_subset(subset, aspect))) for subset in subsets
         )
@@ -143,8 +145,8 @@ class Experiment:
         return kept if aspect == "sufficiency" else self.tokenized.full - kept
 
     def input_subset(self, subset: Subset, aspect: Aspect) -> Subset | None:
-        """Return the tokens to keep in order to test this set: the set itself, or the rest of the
-        text. Return None if no token is left."""
+        """Return the tokens to keep in order to test this token set. For sufficiency these are the
+        set itself, for necessity all other tokens. Return None if no token is left."""
         if aspect == "sufficiency":
             return subset
         if subset not in self._rests:
@@ -169,15 +171,16 @@ class Experiment:
         return self.scores_of(operator, subsets[:count], aspect)
 
     def subset_score(self, operator: Operator, trial: Trial, aspect: Aspect) -> float | None:
-        """Return the target's score with only the tested tokens, or without them. Return None if
-        the model cannot read the input."""
+        """Return the target's score with only the tested tokens kept (sufficiency) or with these
+        tokens removed. Return None if the model cannot read the input."""
         return self.scores[operator, self.input_subset(trial.rationale, aspect)]
 
     def observed(
         self, operator: Operator, trial: Trial, aspect: Aspect = "sufficiency"
     ) -> float | None:
-        """Return the score of the tested tokens. For sufficiency it is the score of the text with
-        only these tokens, else the drop without them."""
+        """Return the score of the tested tokens, or None if the model cannot read the input. For
+        sufficiency this is the score of the text with only these tokens. For necessity it is the
+        drop in score when they are removed."""
         kept = self.subset_score(operator, trial, aspect)
         if kept is None or aspect == "sufficiency":
             return kept
@@ -235,8 +238,8 @@ class Experiment:
         return other or self.tokenized.example
 
     def rows_of(self, key: Key) -> list[Row]:
-        """Return the variations of the text for an operator and a set of kept tokens, or [] if they
-        have no score."""
+        """Return the variations of the text for a key (operator and kept tokens). Return [] if
+        these variations have no score."""
         operator, subset = key
         if subset is None:
             return self.operators.empty(operator)
@@ -250,8 +253,8 @@ class Experiment:
                 yield Trial(explanation, k, rationale, self._null_of(explanation, rationale))
 
     def _null_of(self, explanation: TestedExplanation, rationale: Subset) -> NullSpace:
-        """Return the null distribution: random tokens if the explanation has token values or the
-        variant is a published one, else sets shaped like the rationale."""
+        """Return the null distribution of this rationale. It has random tokens if the explanation
+        has token values or the variant is a published one, else sets with the rationale's shape."""
         if not self.tokenized.variant.matched_null:
             return any_tokens(self._units.tokens, len(rationale), self._units.kind)
         if explanation.marked is None:
@@ -295,8 +298,8 @@ class NullSamples:
 
 @dataclass
 class RowStatistics:
-    """Sums over the model's answers, by operator and remaining tokens: inputs, entropies, changed
-    labels."""
+    """Sums over the model's answers for each operator and set of remaining tokens: the number of
+    inputs, their entropies, and the number of changed labels."""
 
     tokenized: TokenizedInput
     counts: dict[Key, int] = field(default_factory=dict)
@@ -304,9 +307,9 @@ class RowStatistics:
     flips: dict[Key, int] = field(default_factory=dict)
 
     def add(self, keys: Sequence[tuple[Key, int]], answers: Floats) -> None:
-        """Add the answers of one model call. `keys` has each key with its number of variations.
-        `answers` has their probabilities: (R, L) for all labels, or (R,) for the target.
-        Entropy and label are only recorded for (R, L)."""
+        """Record the answers of one model call. `keys` holds each key with its number of
+        variations. `answers` holds the probabilities of all labels, of shape (R, L), or of the
+        target, of shape (R,). Entropies and label changes are only recorded for all labels."""
         if answers.ndim == 1:
             self.counts |= {key: count for key, count in keys if count}
             return
@@ -343,8 +346,8 @@ class RowStatistics:
         return every - len(self.tokenized.eligible) + len(kept or ())
 
     def distance(self, random: Collection[Key]) -> IceDistance:
-        """Return how far the variations are from natural texts. `random` has the keys of random
-        token sets."""
+        """Return how much the perturbed texts differ from natural texts. `random` has the keys of
+        the random token sets, the only ones that count for `flip_share`."""
         rows = sum(self.counts.values())
         stay = sum(count * len(key[1] or ()) for key, count in self.counts.items())
         drawn = [key for key in self.flips if key in random]

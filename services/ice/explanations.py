@@ -56,8 +56,8 @@ def _from_request(tokenized: TokenizedInput) -> Iterator[TestedExplanation]:
 
 
 def attribution_method(method: Method, request: IceRequest, kind: ModelKind) -> AttributionMethod:
-    """Return the method with all its options. In the variant `reference`, an encoder's attention is
-    that of the last layer, as in the released code."""
+    """Return the method with all its options set. In the variant `reference`, attention of an
+    encoder is taken from the last layer, as in the released code."""
     variant = VARIANTS[request.variant]
     if isinstance(method, AttributionMethod):
         calibrated = variant.calibrated or method.name != "lime"
@@ -88,8 +88,8 @@ class TestedExplanation:
         return np.abs(self.values) if self.magnitude and self.values is not None else self.values
 
     def rationale(self, k: float, rounding: float = 0.0) -> Subset:
-        """Return the explanation's highest-ranked tokens: max(1, floor(kE)) of E. On a tie the
-        first token wins."""
+        """Return the marked tokens, or else the max(1, floor(k * E)) highest-ranked of E tokens. On
+        a tie the first token wins."""
         ranked = self.ranking_values
         if self.marked is not None or ranked is None:
             return self.marked or ()
@@ -214,8 +214,8 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
 
 
 def missing_quotation(request: IceRequest) -> Obstacle | None:
-    """Return the problem if a quotation of an explanation is not in the text, or None. Raises
-    BadInput for such a quotation in `human`, which is not tested."""
+    """Return a problem if an explanation quotes words that are not in the text, otherwise None.
+    Raises BadInput if a quotation in `human`, the annotators' passages, is not in the text."""
     try:
         locate(request.human or (), request)
     except QuotationMissing as error:

@@ -1,6 +1,7 @@
-"""The distance of a model's inputs from written texts: lengths, calibration, fluency. Texts with
-words removed are unlike written texts, so a model's answers may mean little. Fluency is measured as
-perplexity under a language model. Source: Hase, Xie & Bansal (2021), arXiv:2106.00786."""
+"""Measures how far a model's inputs are from texts that people write: lengths, calibration,
+fluency. Texts with words removed are unlike written texts, so a model's answers to them may mean
+little. Fluency is measured as perplexity under a language model. Source: Hase, Xie & Bansal (2021),
+arXiv:2106.00786."""
 
 from __future__ import annotations
 
@@ -38,9 +39,9 @@ ODD = 0.5  # share of rows of unusual length that is told
 
 @dataclass(frozen=True)
 class Fluency:
-    """Fluency of texts with words removed. `random` and `rationale` have the perplexity of the
-    remaining text divided by that of the whole text. Above 1 means less fluent. `doubt` says why a
-    value is None."""
+    """Fluency of the text reduced to random tokens (`random`) or to the explanation's tokens
+    (`rationale`). Both values are the perplexity of the reduced text divided by that of the whole
+    text. Above 1 means less fluent. `doubt` says why a value is None."""
 
     use: ModelUse
     random: float | None = None
@@ -70,10 +71,10 @@ class Fluency:
 
 
 def fluency_of(experiment: Experiment) -> Fluency | None:
-    """Return the fluency of the text reduced to the first explanation or to random tokens. It uses
-    the first budget (share of tokens kept) and the first removal method. Return None if the request
-    names no fluency model. Raises Unavailable, and BadInput if the model is not a language model.
-    """
+    """Return the fluency of the text reduced to the first explanation or to random tokens. The
+    first budget (share of tokens kept) and the first removal method are used. Return None if the
+    request names no fluency model. Raises Unavailable, or BadInput if the model is not a language
+    model."""
     request = experiment.tokenized.request
     if request.options.fluency_model is None:
         return None
@@ -120,8 +121,8 @@ def _measure(experiment: Experiment, writer: Writer) -> Fluency:
 def render_subsets(
     experiment: Experiment, operator: Operator, subsets: Sequence[Subset]
 ) -> list[str]:
-    """Return the text that each set of kept tokens leaves. If the operator makes several versions
-    of it, the first is returned."""
+    """Return the text that remains for each set of kept tokens. If the operator creates several
+    versions of it, the first is returned."""
     rows = [experiment.rows_of((operator, subset))[0] for subset in subsets]
     tokenized = experiment.tokenized
     if tokenized.words is not None:
@@ -135,8 +136,8 @@ def render_subsets(
 def _of_tokens(
     tokenized: TokenizedInput, rows: Sequence[Row], written: Mapping[int, str]
 ) -> list[Example]:
-    """Return rows of tokens as strings. A mask is written as the model writes it. `written` maps
-    the ids of fill tokens to strings."""
+    """Return the text of each row of tokens, as an example. Masked tokens get the model's mask
+    text. `written` maps the ids of filler tokens to strings."""
     tokens = tokenized.tokens
     borders = zip(tokens.parts, tokens.starts, tokens.ends, strict=True)
     spans = {
@@ -163,7 +164,7 @@ def _of_tokens(
 
 
 def _text_parts(example: Example) -> list[str]:
-    """Return the text and its pair, without empty ones."""
+    """Return the example's text and second text, unless they are empty or missing."""
     return [text for text in (example.text, example.text_pair) if text and not text.isspace()]
 
 
@@ -179,8 +180,8 @@ def token_loss(writer: Writer, texts: Sequence[str]) -> list[list[float]]:
 
 
 def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
-    """Return the mean loss in nats over all tokens, or None if there are no tokens or one is
-    impossible."""
+    """Return the mean loss in nats over all tokens. Return None if there are no tokens, or if a
+    loss is infinite."""
     every = [loss for text_losses in losses for loss in text_losses]
     if not every or not all(map(math.isfinite, every)):
         return None
@@ -190,8 +191,8 @@ def _mean_loss(losses: Sequence[Sequence[float]]) -> float | None:
 def distance_of(
     experiment: Experiment, use: ModelUse, fluency: Fluency | None
 ) -> IceDistance | None:
-    """Return the distance of the model's inputs from written texts, or None in the published
-    variants. `use` describes the classifier."""
+    """Return measures of how much the texts with removed words differ from natural texts. Return
+    None for the published variants. `use` describes the classifier."""
     if not experiment.tokenized.variant.corrected:
         return None
     distance = experiment.asked.distance(experiment.random_keys())
@@ -216,8 +217,8 @@ def length_warnings(distance: IceDistance | None) -> Iterator[str]:
 
 
 def calibration_warnings(experiment: Experiment, use: ModelUse) -> Iterable[str]:
-    """Return warnings if the model's probabilities are less reliable for the parts of the text that
-    the tests send. Model cards do not cover the operator `infill`."""
+    """Return warnings if the model's probabilities are known to be less calibrated on partial texts
+    like those of the tests. Model cards do not measure this for the operator `infill`."""
     tokenized = experiment.tokenized
     if not tokenized.variant.calibrated:
         return ()

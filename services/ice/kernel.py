@@ -51,7 +51,7 @@ def log_odds(probabilities: Floats) -> Floats:
 
 def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: int) -> Reading:
     """Combine the verdicts on sufficiency and necessity into one reading. `direction` is the sign
-    of an interaction that chance cannot explain, else 0."""
+    of a significant interaction, else 0."""
     sides = {sufficiency, necessity}
     if None in sides:
         return "undefined"
@@ -111,9 +111,9 @@ def nsr(rationale: float, full: float, empty: float | None, epsilon: float) -> f
 
 
 def area(budgets: Sequence[float], heights: Sequence[float | None]) -> float | None:
-    """Return the trapezoid area below `heights` divided by the range of the ascending budgets,
-    or None if a height is None. The released code does not divide, so its perfect value is
-    0.4."""
+    """Return the trapezoid area below `heights` divided by the range of the ascending budgets.
+    Return None if a height is None. The released code does not divide, so its perfect value is 0.4
+    instead of 1."""
     defined = [height for height in heights if height is not None]
     if len(defined) < len(heights) or len(defined) < 2:
         return None

@@ -114,8 +114,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Check that quotations are in the text, that the text has words, and that the model
-        supports the text's language."""
+        """Return the detected language and obstacles to scoring. Obstacles are a quotation that is
+        not in the text, a text without words, and an unsupported language."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
         languages = (model_languages(request),)
@@ -138,8 +138,8 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def in_force(self, request: IceRequest, collected: IceCollected) -> Mapping[str, Any]:
-        """Return the settings that applied: units, mask, numbers of draws and fill texts, and the
-        temperature if it was changed."""
+        """Return the settings that were applied. These are the units, mask text, number of draws
+        and number of fill texts, and the temperature for variants without calibration."""
         raw = {} if self.variant(request).calibrated else {"temperature": 1.0}
         words = None if collected.experiment is None else collected.experiment.tokenized.words
         rows: dict[str, Any] = {"rows": "tokens"}
@@ -396,8 +396,8 @@ def _pair_warnings(comparisons: Sequence[IceComparison]) -> Iterator[str]:
 
 
 def evidence(experiment: Experiment) -> tuple[IceRationaleEvidence, ...]:
-    """Return the marked spans of every explanation at its first budget. Adjacent tokens form one
-    span."""
+    """Return the marked spans of every explanation at its first budget (the share of tokens that a
+    rationale contains). Adjacent tokens form one span."""
     return tuple(
         span
         for trial in _at_first_budget(experiment)
@@ -416,7 +416,8 @@ def tokens(tokenized: TokenizedInput) -> tuple[IceToken, ...]:
 
 
 def token_values(experiment: Experiment) -> tuple[IceTokenValues, ...]:
-    """Return, for each explanation, the token values and the tokens of the first rationale size."""
+    """Return for each explanation the value of every token, and the tokens of its rationale at the
+    first budget."""
     tokenized = experiment.tokenized
     entries = []
     for trial in _at_first_budget(experiment):

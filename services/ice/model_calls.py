@@ -83,8 +83,9 @@ def run_experiments(requests: Sequence[IceRequest]) -> list[tuple[Experiment | U
 
 
 def _use(result: Experiment | Unread, request: IceRequest, model: Judge) -> ModelUse:
-    """Return the record of the model's use. For a request with its own prompt, the record has that
-    prompt's hash, or None if the answers could not be read."""
+    """Return the model, settings and prompt that were used, for the provenance. For a request with
+    its own prompt, `prompt_sha256` is that prompt's hash, or None if the answers could not be read.
+    """
     if request.options.prompt is None:
         return model.use
     brought = result.tokenized.prompt_sha256 if isinstance(result, Experiment) else None
@@ -143,8 +144,8 @@ def _inputs(
 def _tokenize(
     requests: Sequence[IceRequest], model: Judge, name: str
 ) -> list[TokenizedInput | Unread]:
-    """Return the tokens and the probabilities of the whole texts, or the reasons why these are
-    missing."""
+    """Return each request's tokens with the label probabilities of its whole text, or the reason
+    why they are missing."""
     if not requests:
         return []
     examples = [example_of(request) for request in requests]
@@ -203,8 +204,8 @@ def _from_row(row: Floats, labels: tuple[str, ...]) -> Judgement:
 def _explanations(
     inputs: Sequence[TokenizedInput], model: Judge
 ) -> list[list[TestedExplanation] | Unread]:
-    """Return each request's explanations. Requests split into tokens need one model call per
-    method."""
+    """Return each request's explanations, or the reason why a request has none. Requests split into
+    tokens need one model call per attribution method."""
     methods = [_methods(tokenized) for tokenized in inputs]
     by_method: dict[AttributionMethod, list[tuple[int, int]]] = defaultdict(list)
     for index, requested in enumerate(methods):
@@ -229,8 +230,8 @@ def _explanations(
 
 
 def _methods(tokenized: TokenizedInput) -> list[AttributionMethod]:
-    """Return the methods that the service computes. Raises TooCostly if they alone cost too
-    much."""
+    """Return the attribution methods that the service itself computes. Raises TooCostly if these
+    methods alone exceed the limit."""
     request = tokenized.request
     methods = [attribution_method(name, request, tokenized.kind) for name in request.methods]
     _check_methods(tokenized, methods)
@@ -289,8 +290,9 @@ def _take(part: Part, answers: Floats | Unread, unread: dict[int, Unread]) -> No
 def _predict(
     experiments: Sequence[Experiment], model: Judge
 ) -> Iterator[tuple[Part, Floats | Unread]]:
-    """Yield the missing scores with the model's answers, call by call. Rows of tokens have (R, L)
-    probabilities of all labels. Rows of words have (R,) probabilities of the target."""
+    """Call the model in batches, and yield each group of missing scores with its answers.
+    Variations in tokens get probabilities of all labels, shape (R, L). Variations in words get
+    those of the target, shape (R,)."""
     for call in _batches(experiments):
         parts = [list(part) for _, part in groupby(call, key=_group_key)]
         by_tokens = [part for part in parts if part[0][0].tokenized.words is None]
@@ -339,7 +341,8 @@ def _group_key(missing: MissingScore) -> tuple[int, Example | None, bool]:
 
 
 def _batches(experiments: Sequence[Experiment]) -> Iterator[list[MissingScore]]:
-    """Yield the missing scores for each call. Their rows are built just before the call."""
+    """Yield the missing scores in groups, one group per model call. The rows of a score are built
+    just before its call."""
     call: list[MissingScore] = []
     size = 0
     for experiment in experiments:
@@ -371,8 +374,8 @@ def _limit() -> WorkLimit:
 
 
 def cost_of(experiment: Experiment) -> tuple[Work, ...]:
-    """Return the work for all random token sets, for which the tokens must be known. A repeated set
-    is scored once."""
+    """Return the work of scoring all random token sets of an experiment, whose text is already
+    tokenized. A repeated set counts once."""
     tokenized = experiment.tokenized
     whole, eligible = len(tokenized.tokens.ids), len(tokenized.eligible)
 
@@ -412,8 +415,8 @@ def _check_methods(tokenized: TokenizedInput, methods: Sequence[AttributionMetho
 def word_inputs(
     requests: Sequence[IceRequest], model: Judge, kind: ModelKind
 ) -> list[TokenizedInput | Unread]:
-    """Return each request in words, with the label probabilities of its whole text, or the reason
-    why they are missing."""
+    """Return one entry per request: its text in words with the label probabilities of the whole
+    text, or the reason why these probabilities are missing."""
     readings = [read_words(request, example_of(request), model) for request in requests]
     if not readings:
         return []
@@ -492,8 +495,8 @@ def word_attributions(
     methods: Sequence[AttributionMethod],
     model: Judge,
 ) -> list[Attributions] | Unread:
-    """Return the importance of W words by every method. LIME runs over words; other methods are
-    summed over tokens."""
+    """Return the importance of W words by every method. LIME is computed over words. The values of
+    other methods are computed over tokens and summed per word."""
     attributions = []
     for method in methods:
         if method.name == "lime":

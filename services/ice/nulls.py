@@ -1,9 +1,9 @@
 """Draws random sets of words or tokens to compare with the words that an explanation marks.
 
 Quoted passages are compared with passages of the same lengths (`spans`), scattered words with words
-(`words`), and the highest values with tokens. Compared with random tokens, random quotes would seem
-anti-faithful, and an irrelevant pair of neighbours faithful. Spans stay within their text. Pure
-functions."""
+(`words`), and the tokens of highest value with tokens. If all were compared with tokens, random
+quotes would seem anti-faithful, and an irrelevant pair of neighbours faithful. Spans stay within
+their text. Pure functions."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ class NullSpace:
 
 
 def any_tokens(tokens: int, size: int, kind: NullKind = "tokens") -> NullSpace:
-    """Return all possible random sets of the same number of tokens, or of words if variations are
-    in words."""
+    """Return the null distribution of all sets of `size` tokens, or of `size` words if `kind` is
+    words."""
     return NullSpace(kind, (size,), size, Subsets(tokens, size), choice=first_units(size))
 
 
@@ -121,8 +121,8 @@ def tokens_of_strata(
 
 
 def null_of(units: TextUnits, rationale: Subset, kind: NullKind | None) -> NullSpace:
-    """Return all possible random sets to compare with marked spans. Without `kind`, the kind
-    follows from the spans."""
+    """Return all possible random sets of units to compare with the rationale (the marked spans). If
+    `kind` is None, the kind of null distribution follows from the spans."""
     request = units.tokenized.request
     if kind == "tokens":
         return tokens_null(units, rationale)
@@ -163,7 +163,8 @@ def tokens_null(units: TextUnits, rationale: Subset) -> NullSpace:
 
 
 def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[list[int]]:
-    """Split the units of each passage by stratum (group of units)."""
+    """Split each passage by the strata (groups of units) of its units. Return one list of units for
+    each passage and stratum."""
     groups: list[list[int]] = []
     for passage in passages:
         names = sorted({labels[unit] for unit in passage})
@@ -173,7 +174,7 @@ def _by_stratum(passages: Sequence[list[int]], labels: Sequence[str]) -> list[li
 
 @dataclass(frozen=True)
 class ExplicitPlacements(Placements):
-    """A given list of random sets."""
+    """Placements given by an explicit list of random token sets."""
 
     places: tuple[Places, ...]
 
@@ -186,8 +187,8 @@ class ExplicitPlacements(Placements):
 
 
 def _match_size(null: NullSpace, observed: Places, units: TextUnits) -> NullSpace:
-    """Keep the random sets in the same fixed size class (number of tokens) as the observed set, or
-    all sets if these are too few. If there are more than 20,000 sets, 20,000 are drawn."""
+    """Keep the random sets in the same size class (range of token counts) as the observed set. If
+    there are too few of these, keep all sets. Of more than 20,000 sets, 20,000 are drawn."""
     if null.kind not in ("spans", "spans_gaps") or null.split:
         return null
     size_class = _class_of(null.size)
@@ -226,7 +227,8 @@ def _select_kind(by_passage: Sequence[Sequence[int]]) -> NullKind:
 def _part(
     kind: NullKind, passage: Sequence[int], here: Sequence[int], sizes: Sequence[int]
 ) -> tuple[tuple[int, ...], Placements]:
-    """Return (sizes of the marked parts, all placements of the same sizes) for one passage."""
+    """Return (shape, placements) for one passage. The shape holds the sizes of the marked parts and
+    of fixed gaps. The placements are all sets of positions with this shape."""
     first = passage[0] if passage else 0
     positions = tuple(position - first for position in here)
     if kind == "words":
@@ -242,8 +244,8 @@ def _part(
 
 @dataclass(frozen=True)
 class TextUnits:
-    """The words of a text as the model reads it. A word is a run of adjacent tokens that may be
-    tested."""
+    """The words of a text as the model reads the text. A word is a run of adjacent tokens that may
+    be removed in the test."""
 
     tokenized: TokenizedInput
 
@@ -285,7 +287,8 @@ class TextUnits:
 
     @cached_property
     def passages(self) -> list[list[int]]:
-        """Return the words of each text. Spans do not cross from one text into the other."""
+        """Return the indices of the words of each text. The text and its pair have separate lists,
+        so that no span crosses from one into the other."""
         parts = [self._part(word[0]) for word in self.words]
         return _group_by_part(parts)
 

@@ -108,8 +108,9 @@ def random_of(request: IceRequest, *about: object) -> np.random.Generator:
 
 
 def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
-    """Return the ways in which a request removes words. Raises BadInput if the model lacks a token
-    for one of them."""
+    """Return the operators (ways to remove words) of a request. `pool` holds the tokens for the
+    operator `infill`. Raises BadInput if the model lacks the token with which an operator masks
+    words."""
     request, count = tokenized.request, len(tokenized.eligible)
     for operator in request.options.operators:
         if operator.startswith("mask"):
@@ -120,7 +121,8 @@ def operators_of(tokenized: TokenizedInput, pool: Pool | None) -> Operators:
 
 
 def replacement_token(operator: Operator, tokens: Tokens) -> int:
-    """Return the token that replaces a removed token. Raises BadInput if the model has none."""
+    """Return the id of the token that the operator puts in place of a removed token. Raises
+    BadInput if the model has no such token."""
     ids = {"mask": tokens.mask_id, "mask_unk": tokens.unk_id, "mask_pad": tokens.pad_id}
     token_id = ids[operator]
     if token_id is None:
@@ -131,8 +133,9 @@ def replacement_token(operator: Operator, tokens: Tokens) -> int:
 
 @dataclass(frozen=True)
 class Pool:
-    """The tokens that the operator `infill` puts in place of removed tokens. `ids` has token ids,
-    each as often as it occurs. `written` maps each id to its text at the first occurrence."""
+    """The tokens that the operator `infill` puts in place of removed tokens. `ids` lists token ids,
+    repeated as often as they occur in the source texts. `written` maps each id to its text at the
+    first occurrence."""
 
     ids: NDArray[np.int64]
     written: Mapping[int, str]
@@ -157,7 +160,8 @@ def pool_examples(request: IceRequest) -> list[Example]:
 def pool_of(
     request: IceRequest, labels: Sequence[str], texts: Sequence[tuple[Example, Tokens]]
 ) -> Pool:
-    """Return the tokens of the texts that fill gaps. Raises BadInput if no token is left."""
+    """Return the pool of tokens from these texts that replace removed tokens (operator `infill`).
+    Tokens of labels and excluded words are left out. Raises BadInput if no token is left."""
     banned = _forbidden_words(request, labels)
     entries = [
         entry for example, tokens in texts for entry in _filter_tokens(example.text, tokens, banned)

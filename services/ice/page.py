@@ -106,7 +106,8 @@ class IceView:
         return len(self.told) - len(self.tests)
 
     def verdicts(self, explanation: str) -> str:
-        """Return the verdicts on an explanation at its first rationale size, in a few words."""
+        """Return the verdicts on an explanation in a few words, one per operator. Only the size and
+        aspect of its first test are included."""
         tests = [entry for entry in self.told if entry.test.explanation == explanation]
         words = {
             entry.test.operator: entry.verdict.text[:1].lower() + entry.verdict.text[1:]
@@ -252,7 +253,8 @@ def _reasons(report: IceResult, test: IceTest) -> Iterator[str]:
 
 
 def observed(report: IceResult, test: IceTest) -> float | None:
-    """Return the test's observed value, in the unit of the values for random explanations."""
+    """Return the test's observed value on the scale of the chart of random token sets, or None if
+    it is undefined."""
     if not by_probability(report):
         return test.nsr
     if test.aspect == "necessity":
@@ -374,8 +376,8 @@ def _human_marks(request: IceRequest, of: Of) -> list[Mark]:
 
 
 def maps(request: IceRequest | None, report: IceResult) -> tuple[Heatmap, ...]:
-    """Return heat maps of the first explanations, in order. Maps above the page's size limit have
-    no colours."""
+    """Return heat maps of the first MOST_MAPS explanations, in the order of the tests. Maps beyond
+    the page's size limit have no colours."""
     names = dict.fromkeys(test.explanation for test in report.components.tests)
     values = {entry.explanation: entry for entry in report.token_values}
     heatmaps: list[Heatmap] = []
@@ -443,8 +445,8 @@ def _color_tokens(
     explained: IceTokenValues | None,
     spans: Iterable[IceRationaleEvidence],
 ) -> Iterator[Warm]:
-    """Yield the tokens with highlights of their values. Without values, yield the rationale's spans
-    outlined."""
+    """Yield the tokens of a text, each with a highlight for its value. Without values, yield the
+    spans of the rationale as outlines."""
     if explained is None:
         for span in spans:
             if span.offsets_into == of and span.start is not None and span.end is not None:

@@ -40,8 +40,9 @@ class _TextSearch:
         return spans[occurrence] if occurrence < len(spans) else None
 
     def _occurrences(self, quotation: str) -> Iterator[Place]:
-        """Yield matches of whole words, or else word-for-word matches, or else any matches (for
-        scripts without spaces). If nothing matches, the normalised text is searched."""
+        """Yield the spans of the first of three kinds of match that occurs. These are exact matches
+        that split no word, word-for-word matches, and any exact matches (for scripts without
+        spaces). If nothing matches, search the normalised text."""
         for way in (self._as_words, self._word_for_word, self._find_exact):
             span = None
             for span in way(quotation):
@@ -84,7 +85,8 @@ class _TextSearch:
 
     @cached_property
     def _inside(self) -> bytes:
-        """Return 1 for each position between characters where a word would be split, else 0."""
+        """Return one byte per position in the text: 1 if a cut at this position would split a word,
+        else 0."""
         cuts = bytearray(len(self._text) + 1)
         for word in self._words:
             cuts[word.start() + 1 : word.end()] = b"\1" * (word.end() - word.start() - 1)
@@ -100,8 +102,8 @@ class _TextSearch:
 
     @cached_property
     def _start_positions(self) -> list[int]:
-        """Return the offsets of words in the folded text. Each offset includes the line break
-        before the word."""
+        """Return the offset of the line break before each word of the folded text. The last offset
+        is that after all words."""
         lengths = [1 + len(word[0].casefold()) for word in self._words]
         return list(accumulate(lengths, initial=0))
 
@@ -123,8 +125,8 @@ class QuotationMissing(ValueError):
 
 
 def locate(mixed: Spans, request: IceRequest) -> list[IceSpan]:
-    """Return the marked spans, each quotation as the span where it occurs. Raises
-    QuotationMissing."""
+    """Return the marked spans. Each quotation becomes the span of its occurrence in a text: the
+    first mention its first occurrence, and so on. Raises QuotationMissing."""
     items = (mixed,) if isinstance(mixed, str) else mixed
     texts = {of: getattr(request, of) or "" for of in TEXTS}
     searches = {of: _TextSearch(text) for of, text in texts.items()}

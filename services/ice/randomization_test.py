@@ -46,8 +46,9 @@ def _max_t(
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
-    """Return (T, M + 1) scores for T tests: the observed score, then those of the same M random
-    explanations. If budgets differ, the random explanations are rankings, in drawing order."""
+    """Return (T, M + 1) scores for T tests: the observed score, then the scores of the same M
+    random explanations. If the tests have different token counts, each random explanation is a
+    random ranking."""
     if len({test.trial.null.key for test in family}) == 1:
         nulls = [test.null for test in family]
     else:
@@ -67,9 +68,9 @@ HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and
 def run_tests(
     experiment: Experiment, sha256: str | None = None, language: str = ""
 ) -> tuple[IceTest, ...]:
-    """Return the tests by explanation, budget, aspect and operator, then the test of the operators'
-    mean. That test needs at least two operators and a variant that has it. `sha256` is the hash of
-    the model's weights. `language` is that of the text."""
+    """Return the tests by explanation, budget, aspect and operator. In variants that combine two or
+    more operators, a test of their mean follows. `sha256` is the hash of the model's weights, and
+    `language` the language of the text."""
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
@@ -85,7 +86,8 @@ def run_tests(
 
 @dataclass(frozen=True)
 class TestInput:
-    """The statistics of the marked tokens and of random ones."""
+    """The data of one randomization test: the statistic of the marked tokens (`observed`), and
+    those of M random token sets (`null`)."""
 
     trial: Trial
     operator: TestedOperator
@@ -142,7 +144,8 @@ def _input_of(
 
 
 def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
-    """Return the mean of the tests over operators (Algorithm 1, lines 1 and 4)."""
+    """Return a test whose values are the means over operators (Algorithm 1, lines 1 and 4). It is
+    undefined if the test of one operator is undefined."""
     observed = [test.observed for test in by_operator if test.observed is not None]
     aspect = by_operator[0].aspect
     if len(observed) < len(by_operator):
@@ -184,9 +187,10 @@ def _adjusted(
 def _calibrated(
     experiment: Experiment, test: TestInput, sha256: str | None, language: str
 ) -> dict[str, Any]:
-    """Return the p-value calibrated on other posts, if this text has too few other positions for an
-    exact one. It is computed only for necessity tests of quoted passages. The passages of the other
-    posts were masked, not deleted, so the test is conservative."""
+    """Return the fields of a p-value calibrated on other posts, for texts with too few other
+    positions for an exact p-value. The dictionary is empty except for necessity tests of quoted
+    passages. The passages of the other posts were masked, not deleted, so the test is conservative.
+    """
     tokenized, null = experiment.tokenized, test.trial.null
     request = tokenized.request
     alone = len(experiment.trials) == 1 and request.options.operators == ("delete",)
@@ -267,7 +271,7 @@ def _verdict(
 
 
 def _attainable_p(experiment: Experiment, trial: Trial) -> float:
-    """Return the smallest p-value that these draws can reach."""
+    """Return the smallest p-value that is possible with this number of random token sets."""
     sides = 1 if experiment.tokenized.request.options.alternative == "greater" else 2
     most = experiment.draws
     distinct = experiment.tokenized.variant.distinct

@@ -56,13 +56,14 @@ class IceVariant:
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return the scores unchanged. The retained share (NSR) would give the same ranks."""
+    """Return the scores unchanged. Normalising them to the retained share (NSR) would not change
+    their ranks."""
     return scores
 
 
 def printed_nsr(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return the retained share of the score, NSR (Eq. 1 of the ICE paper), without bounds. Its
-    order is reversed if s(x) < s(empty)."""
+    """Return the retained share of the score, NSR (Eq. 1 of the ICE paper), without bounds. If s(x)
+    < s(empty), a higher score gives a lower NSR. Return None if the two are equal."""
     if empty is None or abs(full - empty) <= TIE:
         return None
     return (scores - empty) / (full - empty)

@@ -140,8 +140,8 @@ def score_text(report: IceResult) -> str | None:
 
 
 def _min_p(report: IceResult, test: IceTest) -> float | None:
-    """Return the smallest p-value that these draws allow if it is too large for a verdict, else
-    None."""
+    """Return the smallest p-value that the draws of this test allow, if it is too large for a
+    verdict. Otherwise return None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)
@@ -163,8 +163,9 @@ def _spread(test: IceTest) -> str:
 
 
 def _reverse_text(report: IceResult, test: IceTest) -> str:
-    """Return a sentence about operators under which an empty text makes the target more probable
-    than the whole text does. A higher NSR then means a lower probability."""
+    """Return a sentence about operators under which an empty text makes the target label more
+    probable than the whole text does. Under these a higher NSR means a lower probability. Return an
+    empty string if there are none."""
     operators = [
         other.operator
         for other in report.components.tests
@@ -211,9 +212,9 @@ def finding(report: IceResult) -> Finding:
 
 
 def _beats(report: IceResult) -> Check:
-    """Return the check that the explanation beats random ones. It combines sufficiency and
-    necessity if both were tested, else it uses sufficiency. The tests and their combined reading
-    are corrected for two tests."""
+    """Return the check that the explanation does better than random explanations. It combines
+    sufficiency and necessity if both were tested, else it uses the single test. The tests and their
+    combination are corrected for two tests."""
     test = next(iter(report.components.tests), None)
     if test is None or test.verdict is None or report.score is None:
         return undefined(BEATS, report, "score") or not_tested(BEATS, "too-few-rivals", NOTHING)

@@ -1,9 +1,9 @@
-"""Requests whose units are words, in the same form as requests whose units are tokens. They share
-the random sets and operators.
+"""Requests whose units are words instead of tokens. Their form is the same, so the random sets and
+operators work for both.
 
-A word has a position, offsets and an id, like a token. The ids number the distinct words, and the
-mask has the first id. Variations become strings, which any model reads. Source: specs "models"
-§4.2, §4.5."""
+A word has a position, offsets and an id, like a token. Each distinct word has its own id,
+and the mask has id 0. Every model can read the variations, since they are strings. Source:
+specs "models" §4.2, §4.5."""
 
 from __future__ import annotations
 
@@ -75,7 +75,8 @@ def read_words(request: IceRequest, example: Example, model: Judge) -> WordReadi
 
 @dataclass
 class WordStrings:
-    """Maps the distinct words of a request, and of the texts that fill gaps, to ids."""
+    """Maps the distinct words of a request, and of the texts that supply replacement words, to
+    ids."""
 
     strings: list[str] = field(default_factory=lambda: [""])  # the mask's is the model's affair
     _ids: dict[str, int] = field(default_factory=dict)
@@ -90,8 +91,8 @@ class WordStrings:
     def read(
         self, example: Example, spans: Sequence[WordSpan], *, truncated: bool = False
     ) -> Tokens:
-        """Return the words as `Tokens`, one token per word. They have an id for a masked word, but
-        none for unknown words or padding."""
+        """Return the words as `Tokens`, one token per word. A masked word has an id. There is none
+        for unknown words or padding."""
         texts = {"text": example.text, "text_pair": example.text_pair or ""}
         return Tokens(
             ids=tuple(self.id_of(texts[span.of][span.start : span.end]) for span in spans),
@@ -107,9 +108,9 @@ class WordStrings:
 
 @dataclass
 class WordReading:
-    """The words of a request's text, up to the length that the model reads. `served` is True if
-    each variation is a request to a server. `doubts` has warnings about how the model's answers
-    were read. `uncertainty` is the largest uncertainty of an answer so far."""
+    """The words of a request's text, up to the model's maximum length. `served` is True if a server
+    runs the model and gets one request per variation. `doubts` has warnings about how answers were
+    parsed. `uncertainty` is the largest uncertainty of an answer so far."""
 
     example: Example
     tokens: Tokens
@@ -120,15 +121,16 @@ class WordReading:
     uncertainty: float = 0.0
 
     def pool(self, example: Example) -> Tokens:
-        """Return the words of a text from which replacement words are drawn, with this request's
-        ids. Raises BadInput."""
+        """Return the words of another text, as replacements for removed words. Word ids are those
+        of this request. Raises BadInput if the text cannot be split into words."""
         language = find_language(example.text)
         if (obstacle := words_obstacle(example.text, language)) is not None:
             raise BadInput(f"{obstacle.code}: {obstacle.detail}", pointer="/options/infill_pool")
         return self.strings.read(example, _spans(example, None))
 
     def rows(self, rows: Sequence[Row]) -> WordRows:
-        """Return variations of the example as words, which every model can read."""
+        """Return variations of the example in which whole words are changed. Every kind of model
+        supports such variations."""
         return WordRows(example=self.example, words=self._words, rows=tuple(map(self._row, rows)))
 
     def _row(self, row: Row) -> WordRow:

@@ -75,7 +75,8 @@ def eager(model: Any) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class AttributionInput:
-    """The tokens of an example, access to the model, and the number of tokens in a pass."""
+    """The tokens of an example, access to the model, and the maximum number of padded tokens in a
+    forward pass."""
 
     inside: Inside
     tokens: Tokens
@@ -96,7 +97,8 @@ def answer(values: Floats, gap: float | None = None) -> Attributions:
 
 
 def attention(inside: Inside, over: str) -> Floats:
-    """Return how much the deciding token attends to each of T tokens; see `attention_row`."""
+    """Return the attention of the token that predicts the label to each of T tokens. `over` selects
+    how layers are combined: `mean`, `last` or `rollout` (see `attention_row`)."""
     with acquire(inside.lock):
         attentions = inside.attentions()
     layers = attentions and [layer if layer is None else layer[0] for layer in attentions]
@@ -108,9 +110,8 @@ def attention_row(attentions: Sequence[Any] | None, attending: int | None, over:
     Raises BadInput if the model has no attention.
 
     Each layer has shape (H, T, T). `attending` is the token, or None for the mean over all tokens.
-    `over` is `mean` of the layers, the `last` one, or `rollout`. Rollout multiplies the layers'
-    matrices, each averaged with the identity for the residual connection.
-    """
+    `over` is `mean` (of all layers), `last` (only the last layer) or `rollout`. Rollout multiplies
+    the layers' matrices, each averaged with the identity for the residual connection."""
     if not attentions or any(layer is None for layer in attentions):
         raise BadInput(
             "the model does not return its attention; choose another attribution method",
@@ -145,19 +146,19 @@ def gradient(request: AttributionInput, kind: str) -> Floats:
 
 
 def importance(slopes: Tensor, embeddings: Tensor, kind: str) -> Tensor:
-    """Return the importance of T tokens from (T, d) gradients and embeddings. `kind` is as in
-    `gradient`."""
+    """Return the importance of T tokens from (T, d) gradients and embeddings. `kind` is `l2` or
+    `input_x_gradient`, as in `gradient`."""
     return slopes.norm(dim=-1) if kind == "l2" else (slopes * embeddings).sum(dim=-1)
 
 
 def integrated_gradients(request: AttributionInput, steps: int) -> Attributions:
-    """Return the importance of T tokens by integrated gradients, signed and in logits. It is the
-    mean gradient on the line from a baseline to the input, times the distance.
+    """Return the importance of T tokens by integrated gradients, signed and in logits: the mean
+    gradient on the line from a baseline to the input, times the distance.
 
-    In the baseline, tokens of the text are the padding token, or a zero embedding if there is none.
-    Special tokens and the template get exactly 0. The integral is a midpoint Riemann sum of `steps`
-    points. The gap is the sum of the values minus (logit(input) - logit(baseline)).
-    """
+    In the baseline, tokens of the text are the padding token, or a zero embedding if there is
+    none. Special tokens and the template get exactly 0. The integral is a midpoint Riemann sum
+    of `steps` points. `convergence_gap` is the error: the sum of the values minus (logit(input)
+    - logit(baseline))."""
     embeddings = request.inside.embed(request.tokens.ids)
     tokens = request.tokens
     of_text = [part in ("text", "text_pair") for part in tokens.parts]

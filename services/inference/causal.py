@@ -2,12 +2,11 @@
 
 Labels are scored at the last position of `prefix + text + suffix`. If every label word is one
 token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the words'
-summed log-probabilities, so longer words are less likely. The batch changes a result only by
-rounding: up to 1e-5 in float32 (not at all on an Intel processor, `shared.process.numerics`), and
-0.02 in bfloat16 and float16. With `thinking = "before"` the model first writes its reasoning
-(`Reasoner`). P is then a mean over draws with different seeds. Source: specs "models" §1.3, §3.1
-(gpt-oss-safeguard).
-"""
+summed log-probabilities, so longer words are less likely. The other texts of a batch change a
+result only by rounding. The change is up to 1e-5 in float32, and 0.02 in bfloat16 and float16. On
+an Intel processor there is none in float32 (`shared.process.numerics`). With `thinking = "before"`
+the model first writes its reasoning (`Reasoner`). P is then a mean over draws with different seeds.
+Source: specs "models" §1.3, §3.1 (gpt-oss-safeguard)."""
 
 from __future__ import annotations
 
@@ -104,8 +103,8 @@ class LocalLanguageModel(LocalWriter):
     `shared.models.ports.LanguageModel`."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """Load the model. `budget` is the number of tokens in one forward pass; without it, it is
-        measured from the free memory."""
+        """Wrap the loaded model. `budget` is the number of tokens in one forward pass. The default
+        is measured from the free memory."""
         self._weights = weights
         causal = CausalPass(weights.model, weights.use.name)
         device = torch.device(weights.use.device)
@@ -203,8 +202,8 @@ class LocalLanguageModel(LocalWriter):
         return [Reasoned(reading, reading.row(Row()))]
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """Return the label probabilities of each example's R variations, of shape (R, L). A common
-        beginning of variations is computed once."""
+        """Return the label probabilities of each example's R variations, of shape (R, L). A prefix
+        that variations share is computed only once."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._whole_rows([request.example for request in requests])
             groups = [
@@ -221,8 +220,9 @@ class LocalLanguageModel(LocalWriter):
         return judged_words(self, requests, self.mask_text)
 
     def _whole_rows(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Read examples for judging variations of them. Raises BadInput if the model reasons before
-        its label, since each variation would get a different reasoning."""
+        """Return the tokenized prompts of examples whose text variations will be scored. Raises
+        BadInput if the model writes its reasoning before the label, because such models can only
+        score whole texts."""
         readings = self._reader.read(examples)
         if any(reading.reasons for reading in readings):
             raise BadInput(
@@ -297,8 +297,9 @@ def _judgement(reading: CausalReading, answers: list[Floats], read_share: float)
 
 
 def _probabilities(reading: CausalReading, answers: list[Floats]) -> Floats:
-    """Return (R, L) probabilities. Each row has S logits, or the log-probabilities of one
-    verbalizer. Probabilities of several verbalizers of a label are summed."""
+    """Return label probabilities of shape (R, L) for R rows. An array in `answers` has a row's
+    logits of all label words, or one word's token log-probabilities. Probabilities of words for the
+    same label are summed."""
     if not reading.single:
         answers = [np.array(answer.sum()) for answer in answers]
     scores = np.array(answers, dtype=np.float64).reshape(-1, len(reading.label_tokens))
@@ -378,7 +379,8 @@ class Reasoner:
     longest: int
 
     def reasoned(self, reading: CausalReading, prompt: LabelPrompt) -> list[Reasoned]:
-        """Return the example after each of several generated reasonings. Raises BadInput."""
+        """Generate several reasonings for the example. Return the example once per reasoning,
+        followed by that reasoning. Raises BadInput."""
         table = prompt.table
         drafts = [
             GeneratedText(reading.tokens.ids, self.encoder, prompt_generator(0, draw))

@@ -34,12 +34,11 @@ CACHED_PER_READ = 8  # tokens of a cache that take the time of one that is read;
 class CausalRow:
     """The tokens of a row, and the outputs to compute. Either `candidates` or `followed` is empty.
 
-    `prefix` has the tokens shared with other rows, and `rest` those after it, at least one.
-    `candidates` are tokens whose logits after the last token are returned. `followed` are tokens
-    whose log-probabilities are returned, the first one after rest[-len(followed)]. `whole` adds the
-    logsumexp over the whole vocabulary. `continued` rows may extend a cached prefix and then depend
-    on earlier calls by rounding.
-    """
+    `prefix` holds the tokens shared with other rows, and `rest` the one or more tokens after
+    the prefix. `candidates` are the tokens whose logits after the last token are returned.
+    `followed` are the tokens whose log-probabilities are returned, beginning after
+    rest[-len(followed)]. `whole` adds the logsumexp over the whole vocabulary. `continued` rows
+    may extend a cached prefix, so earlier calls can change their rounding."""
 
     prefix: Ids
     rest: Ids
@@ -78,8 +77,8 @@ def common_length(texts: Sequence[Ids]) -> int:
 
 
 class CausalPass:
-    """Runs one model on one device. `lock` allows one pass at a time. `plain_cache` is True if the
-    cache only has the keys and values of every position."""
+    """Runs forward passes of one causal model on one device. Hold `lock` to run a pass.
+    `plain_cache` is True if the model's cache has only the keys and values of every position."""
 
     def __init__(self, model: Any, name: str) -> None:
         self.model = model
@@ -92,9 +91,8 @@ class CausalPass:
 
     @torch.no_grad()
     def run(self, rows: list[CausalRow]) -> list[Floats]:
-        """Return for each row C logits of its candidates, or K log-probabilities of its followed
-        tokens (see `CausalRow`). A `whole` row has C + 1 values, of which the last is the logsumexp
-        of all logits."""
+        """Return C logits for a row's candidates, or K log-probabilities for its followed tokens
+        (see `CausalRow`). If `whole` is set, a last value is the logsumexp over the vocabulary."""
         PADDED_SHARE.labels(self.name).observe(0)
         keep = max(1, len(rows[0].followed))
         with self.lock:

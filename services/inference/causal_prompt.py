@@ -1,12 +1,12 @@
-"""Builds the tokens of an example for a causal model: its prompt, the text in it, and the labels'
-words.
+"""Builds the tokens of an example for a causal model: the prompt with the text in it, and the words
+that stand for the labels.
 
-The model reads `prefix + text + suffix`, or its prompt around the text, tokenized as one string. If
-a text is too long, its last tokens are dropped; the template stays complete. The prompt comes from
-the model's catalogue entry (`LabelPrompt`). User texts are inserted after the chat template is
-rendered, so neither the template nor a placeholder interprets them. Special tokens in them stay
-plain text (`services.inference.tokenization.Encoder`). Source: specs "models" §1.3.
-"""
+The input of the model is a single tokenized string: `prefix + text + suffix`, or the model's prompt
+with the text in it. If a text is too long, its last tokens are dropped; the template stays
+complete. The prompt comes from the model's catalogue entry (`LabelPrompt`). User texts are inserted
+after the chat template is rendered, so neither the template nor a placeholder interprets them.
+Special tokens in user texts stay plain text (`services.inference.tokenization.Encoder`). Source:
+specs "models" §1.3."""
 
 from __future__ import annotations
 
@@ -166,7 +166,8 @@ class CausalReading:
 
     @property
     def verbalizers(self) -> tuple[Ids, ...]:
-        """Return the tokens of the first word for each label, which attributions explain."""
+        """Return, for each label, the token ids of its first word. Attributions explain the scores
+        of these words."""
         return tuple(strings[0] for strings in self.strings)
 
     @property
@@ -209,8 +210,8 @@ class CausalReader:
         self._alone = Lock()
 
     def read(self, examples: Sequence[Example]) -> list[CausalReading]:
-        """Return the examples in the form that the model reads. Raises BadInput for a pair, and if
-        no template is known."""
+        """Return the tokens of each example's prompt and of its labels. Raises BadInput for an
+        example with two texts, or if no prompt template is known."""
         return [self._read_cached(example) for example in examples]
 
     def _read_cached(self, example: Example) -> CausalReading:
@@ -262,8 +263,8 @@ class CausalReader:
         )
 
     def prompt_of(self, example: Example) -> LabelPrompt | None:
-        """Return the model's prompt, in which the example's settings replace its own, or None if
-        there is no prompt. Raises BadInput if they are invalid or not allowed."""
+        """Return the model's prompt with the settings of the example applied, or None if the model
+        has no prompt. Raises BadInput for invalid or forbidden settings."""
         if example.prompt is None:
             return self.prompt
         if not self._weights.own_prompts:
@@ -315,7 +316,8 @@ class CausalReader:
     def strings(
         self, context: TokenContext, verbalizers: Mapping[str, tuple[str, ...]]
     ) -> tuple[tuple[Ids, ...], ...]:
-        """Return the tokens of the words for each label. Raises BadInput for ambiguous labels."""
+        """Return the tokens of every word for each label. Raises BadInput if words of two labels
+        have the same tokens, or one begins with the other."""
         labels: dict[Ids, str] = {}
         for label, several in verbalizers.items():
             for word in several:
@@ -373,7 +375,8 @@ def _to_place(token: EncodedToken, context: TokenContext) -> Placed:
 
 
 def _cut(placed: list[Placed], room: int) -> list[Placed]:
-    """Remove the last tokens of the text, as many as exceed the limit."""
+    """Remove tokens from the end of the text until at most `room` tokens remain. Raises BadInput if
+    the template alone is too long."""
     excess = len(placed) - room
     of_text = [n for n, (_, part, _, _) in enumerate(placed) if part in ("text", "text_pair")]
     if excess > len(of_text):

@@ -1,10 +1,10 @@
 """Label probabilities and attributions from a sequence classifier in this process.
 
-In float32 on an x86-64 processor a text gives the same bits alone and in any batch (`padded_width`,
-`RowByRow`, `shared.process.numerics`). Otherwise it changes by rounding: up to 1e-5 in float32, and
-0.02 in bfloat16 and float16. Attributions explain the score of a label (`label_logit`). Its
-probability is defined in `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
-"""
+In float32 on an x86-64 processor, probabilities are bit-identical whether a text is computed alone
+or in a batch (`padded_width`, `RowByRow`, `shared.process.numerics`). Otherwise they differ by
+rounding: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. Attributions explain the score of
+a label (`label_logit`). `shared.models.label_readout` defines its probability. Source: specs
+"models" §1.1, §1.2."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ class LocalClassifier:
     passes."""
 
     def __init__(self, weights: LoadedModel, budget: int | None = None) -> None:
-        """Load the classifier. `budget` is the number of padded tokens in one forward pass; without
-        it, it is measured from the free memory."""
+        """Load the classifier. `budget` is the number of padded tokens in one forward pass. If it
+        is None, the number is measured from the free memory."""
         self._weights = weights
         if weights.mapping is None:
             raise ValueError(f"{weights.use.name!r} has no labels")
@@ -145,7 +145,8 @@ class LocalClassifier:
         ]
 
     def _encode_rows(self, examples: Sequence[Example]) -> tuple[list[EncoderRow], list[float]]:
-        """Return the input of each example and the share of its text that is read."""
+        """Return the token row of each example, and the share of its text that remains after
+        truncation."""
         if any(item.text_pair is not None or item.template or item.prompt for item in examples):
             readings = self._reader.read(examples)
             shares = [
@@ -162,8 +163,8 @@ class LocalClassifier:
         return [EncoderRow(row) for row in ids], shares
 
     def judge_rows(self, requests: Sequence[ExampleRows]) -> list[Floats]:
-        """Return the label probabilities of each example's R variations, of shape (R, L),
-        calibrated by default."""
+        """Return one array per example: the label probabilities of its R variations, of shape (R,
+        L). They are calibrated unless the request turns this off."""
         with measure_stage(self.use.name, "tokenize"):
             readings = self._reader.read([request.example for request in requests])
             rows = [
@@ -186,8 +187,8 @@ class LocalClassifier:
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
     ) -> list[Attributions]:
         """Return the importance of each example's T tokens for its target label (see
-        `label_logit`). Attention is that of the token from which the model decides, or the mean if
-        it uses all. LIME explains the calibrated probability."""
+        `label_logit`). Attention methods use the token from which the model decides, or the mean
+        over tokens if it decides from all. LIME explains the calibrated probability."""
         return [
             self._attribute(example, column(self.labels, target), method)
             for example, target in zip(examples, targets, strict=True)
@@ -226,8 +227,8 @@ class LocalClassifier:
         return np.array(answers, dtype=np.float64).reshape(len(rows), len(self._mapping.outputs))
 
     def _kind(self, row: EncoderRow) -> tuple[int, bool, int]:
-        """Return the width, True if nothing is padded, and the number of end tokens. Rows of a T5
-        batch need equal numbers of them."""
+        """Return the key by which rows are grouped into batches: (width, whether nothing is padded,
+        number of end tokens). T5 requires rows with equal numbers of end tokens."""
         ends = 0 if self._end is None else row.ids.count(self._end)
         if not self._weights.pads:
             return len(row.ids), True, ends
@@ -277,7 +278,8 @@ class RowByRow(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        """Intercept every torch call."""
+        """Run each torch function. Split a linear layer with one input row per example into one
+        call per row."""
         kwargs = kwargs or {}
         if func is not functional.linear or args[0].dim() != 2 or len(args[0]) != self._rows:
             return func(*args, **kwargs)
@@ -345,10 +347,10 @@ class EncoderInside:
 
 
 def label_logit(logits: Tensor, mapping: LabelMapping, label: int) -> Tensor:
-    """Return N scores of a label that attributions explain, from (N, K) raw logits. For a single
-    output it is the raw logit. For several it is their logsumexp with softmax, and the logit of
-    their combined probability with sigmoid. A complement has the negative score of the other label.
-    """
+    """Return N logits of a label, to be explained by attributions, from (N, K) raw logits. For a
+    single output this is its logit. Several outputs are combined by logsumexp under softmax. Under
+    sigmoid they are combined into the logit of their joint probability. A complement label has the
+    negative logit of the other label."""
     indices = list(mapping.columns.values())[label]
     if not indices:
         return -label_logit(logits, mapping, 1 - label)

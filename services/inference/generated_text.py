@@ -23,7 +23,8 @@ def prompt_generator(seed: int, number: int) -> torch.Generator:
 
 
 class GeneratedText:
-    """A text during generation. The offsets of a token cover the characters that it completes."""
+    """A text that is being generated. The offsets of a token cover the characters that become
+    complete with this token."""
 
     def __init__(self, prompt: Ids, encoder: Encoder, generator: torch.Generator) -> None:
         self.prompt = prompt

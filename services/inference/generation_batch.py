@@ -36,8 +36,8 @@ class Draft(Generic[Owner]):
 
 
 class GenerationBatch(Generic[Owner]):
-    """Texts that are generated together. Finished ones leave, and others may join. Inputs of other
-    callers run between the passes."""
+    """A batch of texts that are generated together. Finished texts leave the batch, and new texts
+    may join. Between two passes, the model may process inputs of other callers."""
 
     def __init__(self, causal: CausalPass, longest: int, *, alone: bool = False) -> None:
         """Create an empty batch. `longest` is the number of tokens that the model reads. `alone` is
@@ -60,12 +60,14 @@ class GenerationBatch(Generic[Owner]):
 
     @property
     def takes_more(self) -> bool:
-        """Return True if other texts may join. Sliding-window caches cannot be combined."""
+        """Return True if more texts may be added to this batch. A batch with a sliding-window cache
+        accepts no further texts."""
         return not self._alone and self._causal.plain_cache
 
     @torch.no_grad()
     def add(self, drafts: Sequence[Draft[Owner]]) -> list[Draft[Owner]]:
-        """Read these texts and generate their first tokens. Return those that are finished."""
+        """Run the model on the prompts of these drafts and generate their first tokens. Return the
+        drafts that are finished."""
         beginner = _Reading(self._causal, [draft.text.ids for draft in drafts])
         logits = beginner.read()
         tokens = self._draw(drafts, logits)
@@ -105,7 +107,8 @@ class GenerationBatch(Generic[Owner]):
         return tokens[:, None]
 
     def _join(self, past: Any, mask: Tensor, ids: Tensor) -> None:
-        """Append keys and values of new texts. The shorter side is padded on the left."""
+        """Append the cached keys and values of new texts to those of this batch. The shorter of the
+        two is padded on the left."""
         width = max(self._mask.shape[1], mask.shape[1])
         for ours, theirs in zip(self._past.layers, past.layers, strict=True):
             ours.keys = torch.cat([_left(ours.keys, width, 2), _left(theirs.keys, width, 2)])
@@ -138,7 +141,8 @@ class GenerationBatch(Generic[Owner]):
 
 
 class _Reading:
-    """New texts that join a batch. After `read`, `past` and `mask` cover all their tokens."""
+    """New texts that join a batch of generations. After `read`, `past` (the key-value cache) and
+    `mask` cover all their tokens."""
 
     def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
         self.past: Any = None
@@ -154,7 +158,8 @@ class _Reading:
         self.mask = torch.tensor([[*b, *s] for b, s in zip(before, seen, strict=True)]).to(device)
 
     def _shared_prefix(self) -> Ids:
-        """Return the prefix to compute once: a cached prefix, or one that these texts share."""
+        """Return the prefix to compute once: a cached prefix, or else the one that these texts
+        share. Return () if neither is long enough."""
         if not self._causal.plain_cache:
             return ()
         length = min(common_length(self._texts), min(map(len, self._texts)) - 1)
@@ -212,9 +217,8 @@ def draw(logits: Tensor, sampling: Sampling, uniforms: Tensor) -> Tensor:
     random numbers in [0, 1).
 
     The temperature is applied first; 0 takes the most likely token. A token is then drawn from the
-    smallest set of most likely tokens whose probability reaches `top_p`. The distribution function
-    is ordered by token id, so that rounding cannot shift many tokens.
-    """
+    smallest set of most likely tokens whose probability reaches `top_p`. The cumulative
+    distribution is ordered by token id, so that rounding errors change few draws."""
     if sampling.temperature == 0:
         return logits.argmax(dim=1)
     ordered, tokens = (logits / sampling.temperature).sort(dim=1, descending=True, stable=True)

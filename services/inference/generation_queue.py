@@ -56,7 +56,7 @@ class GenerationQueue:
     """Generates the texts of one model. Thread-safe."""
 
     def __init__(self, causal: CausalPass, longest: int) -> None:
-        """Create the queue. `longest` is the number of tokens that the model reads."""
+        """Create the queue. `longest` is the maximum number of tokens that the model can read."""
         self._causal, self._longest = causal, longest
         self._waiting: dict[Party, deque[TextDraft]] = {}
         self._turns = Turns()
@@ -95,7 +95,8 @@ class GenerationQueue:
                 self._step()
 
     def _step(self) -> None:
-        """Generate the next token of every batch, and start waiting texts."""
+        """Generate the next token of every batch, add texts that wait in the queue to a batch, and
+        drop empty batches."""
         for batch in list(self._batches):
             self._run(batch, batch.drafts, partial(_advance, batch))
         if joining := self._joining():
@@ -157,8 +158,9 @@ class GenerationQueue:
                 self._most = min(MOST, self._most + 1)
 
     def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
-        """Continue each caller's texts in a separate batch. If there is only one caller, it gets
-        the error."""
+        """Continue each caller's texts in a separate batch after an error. If there is only one
+        caller, the error is returned to it. After an out-of-memory error the batch is halved
+        instead."""
         self._batches = [other for other in self._batches if other is not batch]
         if isinstance(error, torch.OutOfMemoryError) and len(drafts) > 1:
             self._halve(drafts)

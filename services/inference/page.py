@@ -1,4 +1,4 @@
-"""The answer of a model as a result page: a row for each text."""
+"""The result page of a model's answer, with one row per text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ BY_LABEL = {"judge", "probabilities"}  # operations that answer a row of label p
 
 
 def answer(request: InferenceRequest | None, report: InferenceResult) -> ResponseTable:
-    """Return the table. For a classifier, its labels name the columns of probabilities."""
+    """Return the answer as a table. For a classifier, the columns of probabilities are named by its
+    labels."""
     return ResponseTable(
         lead=f"Answers of {report.model.name} to the operation {report.operation}.",
         field="answer",

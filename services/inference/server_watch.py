@@ -48,8 +48,8 @@ class ServerWatch:
             threading.Thread(target=_repeat, args=(look,), name=name, daemon=True).start()
 
     def record(self) -> None:
-        """Ask reachable servers for their abilities if the stored ones have expired. All processes
-        share these, so they all call a model in the same way."""
+        """Test reachable servers whose stored abilities have expired, and store the results. All
+        processes use the stored abilities, so that they call a model in the same way."""
         for entry in self._catalogue.entries:
             state = self._states.get(entry.name) if entry.is_served else None
             is_due = monotonic() >= self._record_due.get(entry.name, 0.0)
@@ -61,8 +61,8 @@ class ServerWatch:
                 self._read_record(entry)
 
     def _read_record(self, entry: ModelEntry) -> None:
-        """Update the state from the record. A classification server with unreadable outputs becomes
-        `failed`."""
+        """Update a model's state from the stored test of its server. A classification server with
+        unreadable outputs becomes `failed`."""
         record = server_records.read().get(entry.name)
         self._unusable.pop(entry.name, None)
         if entry.scheme == "classify" and record is not None and record.abilities.error is not None:
@@ -72,7 +72,8 @@ class ServerWatch:
             self._set_answering(entry)
 
     def _set_answering(self, entry: ModelEntry) -> None:
-        """Set `failed` while the record of this entry has an error, else `ready`."""
+        """Set the model's state to `failed` if its server has a known error for the current version
+        of the entry, else to `ready`."""
         of, why = self._unusable.get(entry.name, ("", ""))
         if of == server_records.fingerprint(entry):
             self._states.set(entry.name, "failed", why)

@@ -1,9 +1,9 @@
-"""Tokens of an example: ids, the part that each belongs to, and its position in the text.
+"""Tokens of an example: ids, the part to which each belongs, and its position in the text.
 
-A variation (row) of an example is its tokens after replacing some and deleting others. A special
-token or a template token stays only if its position is kept. The model numbers the remaining
-positions from 0. Source: shared.contracts.calls.Row.
-"""
+A variation (row) of an example consists of its tokens after some are replaced and others
+deleted. Special tokens and template tokens are no exception: they stay only if the row
+keeps their positions. The model numbers the remaining positions from 0. Source:
+shared.contracts.calls.Row."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ class EncoderReader:
             )
 
     def read(self, examples: Sequence[Example]) -> list[EncoderReading]:
-        """Return the N examples in the form that the model reads, truncated to its limit. Raises
-        BadInput for a template."""
+        """Return the tokenized examples, truncated to the model's length limit. Raises BadInput for
+        an example with a template or prompt, because encoders take neither."""
         if any(example.template is not None for example in examples):
             raise BadInput(
                 "an encoder takes no template; leave out `template`", pointer="/template"
@@ -217,8 +217,8 @@ class EncoderReader:
 
 
 def _empty_ids(tokenizer: Any) -> Ids:
-    """Return the token that stands for an empty text, if the tokenizer adds no special tokens
-    (GPT-2)."""
+    """Return the token that stands for an empty text, or () if the tokenizer adds special tokens to
+    an empty text. GPT-2's tokenizer adds none."""
     if tokenizer("", verbose=False)["input_ids"]:
         return ()
     tokens = (tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.pad_token_id)
@@ -226,8 +226,9 @@ def _empty_ids(tokenizer: Any) -> Ids:
 
 
 def mask_text(tokenizer: Any) -> str | None:
-    """Return the string that stands for a masked word, as `get_baseline_input` of ice-faithfulness
-    1.0.1 (operators.py) does."""
+    """Return the string that replaces a masked word: the tokenizer's first defined token of mask,
+    unknown, padding and end. Source: `get_baseline_input` in operators.py of ice-faithfulness
+    1.0.1."""
     words = (
         tokenizer.mask_token, tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token,
     )  # fmt: skip
@@ -339,8 +340,9 @@ class Encoder:
         ]
 
     def context(self, prompt: Prompt) -> TokenContext:
-        """Return a prompt as a string. Raises BadInput for a conversation if the model has no chat
-        template."""
+        """Return the text of a prompt, ready to be tokenized. A conversation is rendered with the
+        model's chat template. Raises BadInput if the template is missing or rejects the
+        conversation."""
         if prompt.turns is None:
             return TokenContext(prompt.text or "")
         if not self._tokenizer.chat_template:

@@ -1,6 +1,6 @@
 """Finds batches that crash the scheduler, for example by using too much memory. When a process
-dies, all batches that it was processing are suspects. Each is then processed alone. The batch that
-causes the crashes fails without affecting others."""
+dies, all batches that it was processing are suspects. Each suspect is then processed alone, so that
+the batch that causes the crashes fails without affecting others."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class TooManyDeaths(Exception):
 
 
 class TrialGate:
-    """Makes sure that a suspect batch is processed alone. Thread-safe."""
+    """Ensures that a suspect batch, which may crash the scheduler, is processed while nothing else
+    runs. Thread-safe."""
 
     def __init__(self, patience: float = TRIAL_SECONDS) -> None:
         self._patience = patience
@@ -93,7 +94,8 @@ class Attempts:
             self._finish(batch_id)
 
     def close(self) -> None:
-        """Forget the running attempts, because this process ends normally."""
+        """Delete the records of running attempts, so that a normal end of this process does not
+        count as a failed attempt. Logs a warning if this is impossible."""
         try:
             self._clear(list(self._under_way | self._owed))
         except Unavailable:

@@ -115,8 +115,8 @@ class Feeder:
 
 
 def _batch_usage(open_ones: list[OpenBatch], loads: list[Load]) -> list[BatchUsage]:
-    """Return how many lines and jobs each batch has. The order of open batches is kept and decides
-    between equals."""
+    """Return how many remaining lines and open jobs each batch has. Open batches come first, in the
+    given order, which later decides ties between them."""
     held = {load.batch_id: load.jobs for load in loads}
     can_use = [
         BatchUsage(batch.id, batch.tenant, batch.left, held.pop(batch.id, 0)) for batch in open_ones
@@ -140,8 +140,8 @@ class QueueSample:
 
 
 class MetricRate:
-    """Measures how fast each metric finishes jobs. `least` and `most` limit how many jobs may wait.
-    Not thread-safe."""
+    """Measures how fast each metric finishes jobs. From this it derives how many jobs may wait,
+    between `least` and `most`. Not thread-safe."""
 
     def __init__(self, least: int, most: int) -> None:
         self._least = min(least, most)
@@ -154,7 +154,8 @@ class MetricRate:
         self._fed[metric] += count
 
     def bound(self, metric: str, open_jobs: int, waiting: int, at: float | None = None) -> int:
-        """Return how many jobs may wait in the metric's queue now."""
+        """Return how many jobs may wait in the metric's queue now: as many as are likely to end
+        within three seconds, within limits."""
         at = time.monotonic() if at is None else at
         fed, before = self._fed.pop(metric, 0), self._seen.get(metric)
         ended, bound = 0.0, self._least

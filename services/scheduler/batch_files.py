@@ -255,8 +255,8 @@ class BatchLine(Message):
 
 @dataclass
 class PartRead:
-    """The lines of a batch's file that were read in one go. Positions count from the beginning of
-    the file."""
+    """The valid lines and errors in one part of a batch's file. `read_bytes` and `read_lines` are
+    the position after this part, counted from the beginning of the file."""
 
     read_bytes: int
     read_lines: int
@@ -434,7 +434,8 @@ class InvalidLine(BadInput):
 
     @classmethod
     def of(cls, problem: dict[str, Any], at: str) -> InvalidLine:
-        """Return the first error of a problem document. `at` is put in front of its pointer."""
+        """Return the first error of a problem document as an InvalidLine. `at` is a JSON pointer
+        that is prepended to the pointer of the error."""
         first = problem["errors"][0]
         where = "#" + at + first["pointer"].removeprefix("#")
         return cls(first["detail"], slug="invalid_request", pointer=where)
@@ -459,8 +460,8 @@ def output_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
 
 
 def error_line(batch: Batch, answer: LineResult) -> tuple[Kind, bytes]:
-    """Return an error line, and the kind of file for it, for a result that cannot be shown. Its job
-    can still be read."""
+    """Return the file kind `error` and an error line, for a result that cannot be written to the
+    output file. The job itself can still be read."""
     line = {
         "id": _id(batch, answer),
         "custom_id": answer.custom_id,
@@ -475,8 +476,8 @@ def _id(batch: Batch, answer: LineResult) -> str:
 
 
 def _response(answer: LineResult) -> dict[str, Any] | None:
-    """Return the JSON of `GET /v1/jobs/{id}` with this line's own metadata. Return None if the job
-    has no result or error."""
+    """Return the field `response` of a line in the output file: the JSON of `GET /v1/jobs/{id}`
+    with this line's metadata. Return None if the job has no result or error."""
     job = answer.job
     if job is None or job.status not in ("succeeded", "failed"):
         return None

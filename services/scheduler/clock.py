@@ -54,8 +54,8 @@ class ClockWatch:
         self._last = (now, ours)
 
     def _resume(self, gap: timedelta, step: timedelta) -> None:
-        """Move the deadlines after a step of the clock. After a long gap, running jobs get a new
-        lease, because their workers could not renew the old one during the outage."""
+        """Move the deadlines after the clock was set forwards or back. After a long gap, also give
+        running jobs a new lease, because their workers could not renew the old one."""
         has_stepped = abs(step) > TOLERANCE
         with transaction(self._engine) as connection:
             if clock.note(connection) and (has_stepped or gap > self._lease / 2):

@@ -30,7 +30,8 @@ class Facts:
         return most if most >= self._at_once else self._update()
 
     def _update(self) -> int:
-        """Rewrite rows that an earlier version wrote under different rules."""
+        """Rewrite rows of the results table that an earlier version wrote under different rules.
+        Return the number of rewritten rows if more may remain, else 0."""
         for metric in reported():
             plan = fact_plan(metric)
             if plan is None:

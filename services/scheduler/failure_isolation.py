@@ -1,6 +1,6 @@
 """Makes sure that a batch with an error fails alone. After an unexpected error, the batch is tried
-again later. After a few tries it fails with the reason. If the database is unavailable, no batch is
-blamed. If the file store is unavailable, the batches that need it wait."""
+again later. After a few tries it fails with the reason. An unavailable database counts against no
+batch. If the file store is unavailable, the batches that need it wait."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class StepErrors:
 
 
 class FailureIsolation:
-    """Remembers the batches with errors, in one scheduler. Thread-safe."""
+    """Remembers which batches failed in one scheduler process, and delays their next try.
+    Thread-safe."""
 
     def __init__(
         self,
@@ -78,9 +79,9 @@ class FailureIsolation:
 
     @contextmanager
     def attempt(self, step: str, batch_id: str) -> Iterator[bool]:
-        """Count an attempt at this work while the block runs. Yield False if it may not start now.
-        Errors in the block are handled here. Raises Unavailable if the jobs database cannot be
-        reached."""
+        """Count an attempt at this step of the batch while the block runs. Yield False if the step
+        must not start now. Errors in the block are recorded and may end the batch. Raises
+        Unavailable if the jobs database cannot be reached."""
         with self.guard(step, batch_id):
             try:
                 with self._attempts.count(batch_id) as begins:
@@ -99,8 +100,8 @@ class FailureIsolation:
 
     @contextmanager
     def guard(self, step: str, batch_id: str) -> Iterator[None]:
-        """Log and record errors in the block. Raises Unavailable if the jobs database cannot be
-        reached."""
+        """Log errors in the block and record them for the batch. Raises Unavailable if the jobs
+        database cannot be reached, and errors of the database schema."""
         try:
             yield
         except (FileStoreAway, ModelNotReady) as error:
@@ -186,8 +187,8 @@ class FailureIsolation:
         logger.error("batch.failed", batch=batch_id, status=status, reason=fault.message)
 
     def _fail_batch(self, batch_id: str, fault: Fault) -> str:
-        """Mark the batch as failed without writing anything else. Return `stuck` if even that
-        fails."""
+        """Mark the batch as failed and delete its waiting lines, without writing its files. Return
+        "failed", or "stuck" if this raises an error."""
         try:
             with transaction(self._engine) as connection:
                 batches.fail_batch(connection, find(connection, batch_id), [vars(fault)])

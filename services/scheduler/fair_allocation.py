@@ -14,12 +14,11 @@ from shared.ledger.batches import DueBatch
 def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: int) -> Counter[str]:
     """Return the number of new jobs for each key (max-min fairness).
 
-    `can_use` maps a key to the most that it can use. Ties are served in this order. `open_jobs`
-    maps a key to its jobs that are in the queue now. `window` is the maximum number of jobs in the
-    queue.
+    `can_use` maps a key to the maximum number of new jobs. `open_jobs` maps a key to its jobs
+    that are in the queue now. `window` is the maximum number of jobs in the queue.
 
-    Each free place goes to the key with the fewest open jobs that can still use one.
-    """
+    Each free place goes to the key with the fewest open jobs among those that can still use a
+    place. A tie goes to the key that comes first in `can_use`."""
     allocation: Counter[str] = Counter()
     free = window - sum(open_jobs.values())
     turn = [(open_jobs.get(name, 0), index, name) for index, name in enumerate(can_use)]
@@ -36,8 +35,8 @@ def allocate(can_use: Mapping[str, int], open_jobs: Mapping[str, int], window: i
 
 @dataclass(frozen=True)
 class BatchUsage:
-    """The number of queue places that a batch uses. `most` is the number of new jobs that it can
-    use. `held` is its number of jobs in the queue now."""
+    """A batch's use of the queue. `most` is the maximum number of new jobs that the batch can add.
+    `held` is the number of its jobs that are in the queue now."""
 
     batch_id: str
     tenant: str

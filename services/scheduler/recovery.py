@@ -26,8 +26,8 @@ MOST_AT_ONCE = 1_000  # messages re-sent for a metric in one round
 
 
 def recover(engine: Engine, settings: Settings) -> None:
-    """Send lost messages and end failed jobs once. Raises Unavailable if the database or the queue
-    cannot be reached."""
+    """Run one round: resend lost messages, and fail jobs that have used all their attempts. Raises
+    Unavailable if the database or the queue cannot be reached."""
     with log_errors("exhausted"):
         end_exhausted(engine, settings)
     with transaction(engine) as connection:
@@ -39,7 +39,7 @@ def recover(engine: Engine, settings: Settings) -> None:
 
 @contextmanager
 def log_errors(duty: str) -> Iterator[None]:
-    """Log an unexpected error in the block and continue after the block. Raises Unavailable."""
+    """Log an unexpected error in the block and suppress it. Unavailable is not suppressed."""
     try:
         yield
     except Unavailable:

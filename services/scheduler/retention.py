@@ -57,8 +57,8 @@ class Retention:
             logger.info("retention.purged", **gone)
 
     def _jobs(self, term: timedelta) -> dict[str, Callable[[], int]]:
-        """Return the purges of jobs by name. If the table is partitioned by day, whole days are
-        dropped."""
+        """Return the functions that delete expired jobs and batches, by name. If the jobs table is
+        partitioned by day, whole days are deleted."""
         with transaction(self._engine) as connection:
             by_day = partitions.is_partitioned(connection)
         if not by_day:
@@ -77,8 +77,8 @@ class Retention:
         }
 
     def _jobs_of_tenants(self, default: timedelta) -> int:
-        """Delete jobs of tenants with a shorter retention than `default`, row by row, after their
-        batches."""
+        """Delete the old jobs of tenants whose retention time is shorter than `default`. Return the
+        number of deleted rows."""
         with transaction(self._engine) as connection:
             terms = tenants.shorter_terms(connection, default)
         return sum(
@@ -87,8 +87,8 @@ class Retention:
         )
 
     def _referring(self, older_than: timedelta) -> int:
-        """Delete rows that refer to expired jobs, such as rows of pages and idempotency keys.
-        Return the number of portions."""
+        """Delete rows that refer to expired jobs, such as rows of pages and idempotency keys. Each
+        portion of rows is deleted in a separate transaction. Return the number of portions."""
         portions = 0
         for column in partitions.REFERRING:
             after: str | None = ""
@@ -146,8 +146,8 @@ class Retention:
                 return total
 
     def _delete_unknown_files(self) -> int:
-        """Delete stored files without a row. They remain if a process dies while writing, or if the
-        store is unavailable."""
+        """Delete old stored files that have no row in the database, and return their number. Such
+        files remain if a process dies while writing, or if the store is unavailable."""
         self._store.remove_unfinished(STRAY_AGE)
         old = list(self._store.list_by_age(STRAY_AGE))
         strays = []

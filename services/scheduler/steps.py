@@ -1,5 +1,6 @@
-"""Processes batches in threads: a few at a time, at most two per tenant and one thread per batch.
-Work that hangs blocks only its own batch. Work that is cut off is repeated by the next process."""
+"""Processes batches in threads: a few at a time, at most two per tenant and one thread per batch. A
+hanging step blocks only its own batch. Steps that are interrupted when the process ends are
+repeated by the next process."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ OF_A_TENANT = 2  # the second one starts while the first one hangs
 
 
 class Steps:
-    """The work on batches that is now running in threads. Start and await it from one thread."""
+    """Tracks the threads that now process batches. Call the methods from a single thread."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -42,9 +43,9 @@ class Steps:
         thread.start()
 
     def wait(self, seconds: float) -> None:
-        """Wait at most `seconds` for the work started since the last call. If none was started,
-        wait for all running work. Raises the first error, or Unavailable if that is among the
-        errors."""
+        """Wait at most `seconds` for the work started since the last call. If no work was started,
+        wait for all running work. Raises one of the errors of finished work, preferably
+        Unavailable."""
         until = time.monotonic() + seconds
         new, self._new = self._new, []
         for thread in new or self._running.values():

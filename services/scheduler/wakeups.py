@@ -1,6 +1,7 @@
 """Makes sure that the queue holds one message for each waiting job. A worker takes the next job,
-whichever job its message names. A lost message therefore only makes all later jobs wait a little
-longer. To find lost messages, this module counts them."""
+whichever job its message names. A lost message therefore only delays later jobs slightly. This
+module compares the number of messages with the number of waiting jobs, and sends missing messages
+again."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ class Wakeups:
         self._short: dict[MetricQueue, deque[int]] = {}
 
     def round(self) -> None:
-        """Count the messages in each queue once. Send those that were missing in several counts
-        again. Raises Unavailable."""
+        """Count the messages in each queue once. If messages are missing in several consecutive
+        counts, send them again. Raises Unavailable."""
         with transaction(self._engine) as connection:
             metric_queues = open_queues(connection)
         self._short = {

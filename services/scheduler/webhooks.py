@@ -144,7 +144,8 @@ class Deliverer:
         logger.info("webhook.tested", endpoint=test.endpoint_id, status=result.status)
 
     async def deliver(self, together: Sequence[Delivery]) -> None:
-        """Send these deliveries once and record the outcome in the database."""
+        """Send these deliveries to their endpoint in one request, without a retry, and record the
+        outcome in the database."""
         started = time.perf_counter()
         result = await self._try_send(together)
         telemetry.WEBHOOK_SECONDS.observe(time.perf_counter() - started)
@@ -170,8 +171,8 @@ class Deliverer:
         )
 
     async def _try_send(self, together: Sequence[Delivery]) -> SendSuccess | DeliveryRefusal:
-        """Send the deliveries and return the outcome. A crash counts as a refusal, so that every
-        attempt ends."""
+        """Send the deliveries in one request and return the outcome. An unexpected exception is
+        reported as a refusal, so that every attempt has an outcome."""
         try:
             return await self._sender.send(*together)
         except Exception:
@@ -222,7 +223,8 @@ class Deliverer:
     def _save_outcome(
         self, together: Sequence[Delivery], result: SendSuccess | DeliveryRefusal
     ) -> Counter[str]:
-        """Write the outcome. Return how often each outcome was recorded, for log and counters."""
+        """Write the outcome of deliveries that were sent in one request. Return how often each
+        outcome was recorded, for log and counters."""
         schedule = self._settings.webhook_schedule
         with transaction(self._engine) as connection:
             if isinstance(result, SendSuccess):
@@ -235,8 +237,8 @@ class Deliverer:
 
 
 def requests_of(deliveries: Sequence[Delivery]) -> list[list[Delivery]]:
-    """Return the deliveries of an endpoint in groups that one request sends. If its format allows
-    only one event per request, each group has one."""
+    """Group the deliveries by request. If the endpoint's format allows several events per request,
+    all its deliveries share a request. Otherwise each delivery gets its own."""
     together: dict[str, list[Delivery]] = {}
     for delivery in deliveries:
         key = delivery.endpoint_id if delivery.format in JOINED else delivery.id

@@ -52,7 +52,7 @@ Tokenized = TypeVar("Tokenized")
 
 
 class InputEncoder(Protocol[Tokenized]):
-    """Computes vectors from inputs."""
+    """An interface to a model that computes a vector of D numbers for each input."""
 
     @property
     def use(self) -> ModelUse:
@@ -60,7 +60,7 @@ class InputEncoder(Protocol[Tokenized]):
 
     @property
     def budget(self) -> int:
-        """The number of tokens in one pass, including padding."""
+        """The maximum number of tokens in one forward pass, including padding."""
 
     def tokenize(self, inputs: Sequence[Input]) -> list[Tokenized]:
         """Tokenize each input. Thread-safe."""

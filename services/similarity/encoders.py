@@ -181,8 +181,9 @@ class SentenceEncoder:
 
     @torch.inference_mode()
     def run(self, rows: list[EncoderInput]) -> list[Vector]:
-        """Return for each input a vector of D numbers or, for a cross-encoder, one logit. All
-        inputs have the same width. Raises ScoringError if the model returns NaN or infinity."""
+        """Return a vector of D numbers for each input or, for a cross-encoder, one logit. All
+        inputs must have the same padded length. Raises ScoringError if the model returns NaN or
+        infinity."""
         width = self.width(rows[0])
         features = {name: self._stack(name, rows, width) for name in rows[0].tokens}
         out = self._model(features | rows[0].shared)[self._weights.output]

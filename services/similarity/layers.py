@@ -55,7 +55,8 @@ class FirstTokenLayer(nn.Module):
 
 
 def read_first_token_only(network: Any) -> None:
-    """Shorten the last layer of a network whose head reads one token."""
+    """Replace the last layer with a faster layer that computes only the first token. Networks whose
+    head needs other tokens are not changed."""
     if isinstance(network, READ_FIRST_TOKEN) and network.config._attn_implementation == "sdpa":  # noqa: SLF001
         layers = network.base_model.encoder.layer
         layers[-1] = FirstTokenLayer(layers[-1])

@@ -1,4 +1,5 @@
-"""The page of similarities: a row per pair of texts."""
+"""Formats a result of the service `similarity` for the web page: one table row per pair of
+texts."""
 
 from __future__ import annotations
 

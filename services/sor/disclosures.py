@@ -31,8 +31,8 @@ class ReadSentence:
 
     @property
     def is_rule(self) -> bool:
-        """True if the sentence only states a rule, and says nothing about the post or the
-        measure."""
+        """True if the sentence only states a rule. It then mentions neither facts about the post
+        nor the restriction imposed on it."""
         return "ground" in self.labels and self.labels.isdisjoint(("facts", "restriction"))
 
 

@@ -36,7 +36,7 @@ NO_OTHER_PLACE = "the post has no other words to compare with those that the sta
 
 
 class FactsTested(NamedTuple):
-    """The result of the test for one request."""
+    """The result of one request's faithfulness test, or the reason why there is none."""
 
     result: SorFaithfulness | None = None
     use: ModelUse | None = None  # None: the model was not called
@@ -59,7 +59,8 @@ class MaskedPost:
 
 
 def words_of_facts(post: PostWords, read: ReadStatement) -> Places:
-    """Return the indices of the post's words that the statement quotes or uses."""
+    """Return the indices of the post's words that the statement quotes or repeats as single
+    words."""
     facts = read.facts
     spans = [*(quote.post for quote in facts.quotes), *(word.post for word in facts.shared)]
     return tuple(
@@ -96,7 +97,8 @@ def masked_post(request: SorRequest, read: ReadStatement) -> MaskedPost | str:
 
 
 def ask_models(requests: Sequence[SorRequest], read: Sequence[ReadStatement]) -> list[FactsTested]:
-    """Return one result per request, in order. Requests without a model have an empty result."""
+    """Test if the words that each statement takes from its post matter to the model. Return one
+    result per request, in order. The result is empty for a request without a model."""
     results = [FactsTested() for _ in requests]
     by_model: dict[str, list[int]] = {}
     for index, request in enumerate(requests):

@@ -21,8 +21,8 @@ def mean(values: Iterable[float | None]) -> float | None:
 
 
 def points(items: Mapping[SorItemName, float | None]) -> dict[SorPoint, float | None]:
-    """Return the value of each point of Article 17(3), in [0, 1], which is the mean of its
-    items."""
+    """Return one value in [0, 1] for each point of Article 17(3). A point's value is the mean of
+    its items."""
     return {point: mean(items[item] for item in names) for point, names in POINTS.items()}
 
 
@@ -37,8 +37,8 @@ def harmonic(completeness: float | None, specificity: float | None) -> float | N
 
 def specificity(quotes: int, shared: int, enough: int, chance: float) -> float:
     """Return how specific a statement is to its post, in [0, 1]. It is 1 if the statement quotes
-    the post. Otherwise it is 0.95 times the share of `enough` content words that it has. `chance`,
-    the mean number of content words for other posts, is subtracted from `shared`."""
+    the post, else 0.95 * (shared - chance) / enough within [0, 0.95]. `shared` is the number of the
+    post's content words in the statement, and `chance` its mean over other posts."""
     if quotes:
         return 1.0
     return MOST_BY_WORDS * min(1.0, max(0.0, (shared - chance) / enough))

@@ -1,10 +1,9 @@
 """Similarity between the statements of a batch.
 
-Quotations and words of a statement's own post are removed, which leaves the template. The rest is
-compared by runs of three words (w-shingles, Broder 1997). The nearest other statement is found by a
-min-wise sketch (64 hashes in 32 bands), in time linear in the batch. Two statements with Jaccard
-similarity 0.5 are compared with probability 0.9999, with 0.3 in 0.95 of cases.
-"""
+Quotations and words of a statement's own post are removed, which leaves the template. Templates are
+compared by runs of three words (w-shingles, Broder 1997). The most similar other statement is found
+by a min-wise sketch (64 hashes in 32 bands), in time linear in the batch. Two statements are
+compared with probability 0.9999 at a Jaccard similarity of 0.5, and 0.95 at 0.3."""
 
 from __future__ import annotations
 
@@ -57,8 +56,8 @@ def compute_similarity(statements: Sequence[tuple[str, str]]) -> list[BatchSimil
 
 
 def shingles(statement: str, post: str) -> Shingles:
-    """Return hashes of all runs of three words, without the post's own words. They are the same on
-    every machine."""
+    """Return hashes of all three-word sequences of a statement, after removing words and quotations
+    of the post. The hashes are the same on every machine."""
     post_words = PostWords.of(post)
     statement = normalize(statement).text
     located, _ = match_quotes(StatementWords.of(statement), post_words)

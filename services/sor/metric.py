@@ -80,8 +80,8 @@ class SorCollected(Collected):
 
 
 class Sor(Metric[SorRequest, SorCollected, SorResult, SorVariant]):
-    """Measures if a statement of reasons has what Article 17 requires, and is about this very
-    post."""
+    """Measures whether a statement of reasons has the content that Article 17 requires, and whether
+    the statement is about the given post."""
 
     contract = CONTRACT
     variants = VARIANTS
@@ -202,7 +202,8 @@ def _components(variant: SorVariant, collected: SorCollected) -> SorComponents:
 
 
 def _control(request: SorRequest, collected: SorCollected) -> SorNull | None:
-    """Return the comparison with all other posts, or None. All are used, so the test is exact."""
+    """Compare how much the statement shares with this post and with all other posts. Return None
+    without other posts. The test is exact, because it uses all of them."""
     if not collected.null:
         return None
     observed, null = float(collected.read.facts.weight), np.array(collected.null, np.float64)

@@ -1,6 +1,7 @@
 """Parses a statement of reasons: its items, the parts of the post that it mentions (facts), and the
 means of redress. The trained reader, a text classifier, classifies sentences of the normalised
-text. In the database's fields, a code or a date is enough to disclose an item."""
+text. For a statement in the fields of the DSA Transparency Database, a code or a date suffices to
+disclose an item."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ class ReadText:
 
 @dataclass(frozen=True)
 class ReadStatement:
-    """A parsed statement and its required items."""
+    """A parsed statement of reasons, with a value in [0, 1] for each item that a statement must
+    contain."""
 
     texts: Sequence[ReadText]
     items: Mapping[SorItemName, float | None]  # all but `facts`, [0, 1]; None: no such field
@@ -61,7 +63,8 @@ class ReadStatement:
 
 
 def merge_facts(facts: Sequence[PostFacts]) -> PostFacts:
-    """Merge the facts (mentions of one post) of several texts. A word of the post counts once."""
+    """Merge the facts (quotations and words shared with a post) that several texts contain. Each
+    word of the post counts once."""
     shared = {word.stem: word for row in reversed(facts) for word in reversed(row.shared)}
     return PostFacts(
         tuple(quote for row in facts for quote in row.quotes),
@@ -186,7 +189,8 @@ def _within(span: Span, outer: Sequence[Span]) -> bool:
 def _items_of_fields(
     fields: SorFields, texts: Sequence[ReadText], stem_of: StemOf
 ) -> Iterator[tuple[SorItemName, float | None]]:
-    """Yield all items except `facts`. Item `ground` needs a digit or the classifier's label."""
+    """Yield (item, 1 or 0) for all items except `facts`; `redress` is None. A `ground` requires a
+    digit, or a sentence that the text classifier labels as ground."""
     yield "restriction", _any_of(fields, RESTRICTIONS)
     yield "territorial_scope", float(bool(fields.territorial_scope))
     yield "duration", _any_of(fields, ("application_date", *ENDS))
@@ -212,8 +216,9 @@ def _any_of(fields: SorFields, names: Sequence[str]) -> float:
 def _ground_in_policy(
     policy: str | None, texts: Sequence[ReadText], stem_of: StemOf
 ) -> bool | None:
-    """Return True if the policy contains the cited ground: one of its numbers or, without numbers,
-    half of its words. Return None without a policy or a ground."""
+    """Return True if the policy contains a ground that the statement cites. This requires a number
+    of the ground or, if the ground has no numbers, half of its words. Return None without a policy
+    or a ground."""
     if not policy:
         return None
     grounds = [

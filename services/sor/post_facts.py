@@ -24,7 +24,8 @@ ENOUGH = 3  # different content words of the post that count as its facts
 
 @dataclass(frozen=True, slots=True)
 class QuoteMatch:
-    """A quotation of the post, or a part of one."""
+    """A passage of the post that the statement repeats: a quotation, one part of a quotation, or a
+    run of equal words without quotation marks."""
 
     statement: Span  # inside of the quotation marks
     post: Span  # of the part
@@ -92,8 +93,8 @@ class PostWords:
 
 @dataclass(frozen=True)
 class PostFacts:
-    """What one statement shares with one post, and the statement's quotations that are not in the
-    post."""
+    """The overlap of one statement with one post: quotations of the post and shared words.
+    `missing` holds quotations in the statement that are not in the post."""
 
     quotes: tuple[QuoteMatch, ...]
     shared: tuple[WordMatch, ...]
@@ -129,8 +130,8 @@ class StatementWords:
         return cls(words(text), quoted)
 
     def with_content(self, text: str, stem_of: StemOf) -> StatementWords:
-        """Return a copy with the content words of `text`. Rules, and quotations of the post, must
-        be blanked out in `text`."""
+        """Return a copy with the content words of `text`. Sentences that state a rule, and
+        quotations of the post, must be blanked out in `text`."""
         content: dict[str, StatementWord] = {}
         for word in words(text):
             if (stem := stem_of(word)) is not None:
@@ -152,7 +153,8 @@ def match_quotes(statement: StatementWords, post: PostWords) -> Quotes:
 
 
 def match_ngrams(statement: StatementWords, post: PostWords) -> Iterator[QuoteMatch]:
-    """Yield runs of four words that both texts share, even without quotation marks."""
+    """Yield runs of four consecutive words that both texts share, with or without quotation marks.
+    Runs with too few content words are left out."""
     start = 0
     while start + RUN <= len(statement.words):
         run = statement.words[start : start + RUN]

@@ -1,9 +1,9 @@
-"""Reads a statement with a language model, for other languages or on request.
+"""Reads a statement with a language model, on request or for languages that the trained reader (a
+text classifier) does not support.
 
-A model may invent, so its quotes must occur in the statement word for word; otherwise the item
-counts as missing. Its answer replaces that of the trained reader (a text classifier). The prompt is
-`readers/items.v1.toml`.
-"""
+The model may invent quotes. An item therefore counts as missing unless its quotes occur in the
+statement word for word. The model's answer replaces the result of the trained reader. The prompt is
+`readers/items.v1.toml`."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class ItemQuotations(BaseModel):
 
 @dataclass(frozen=True)
 class StatementReading:
-    """The result of reading a statement."""
+    """The facts read from a statement, and the language model that read them, if any."""
 
     read: ReadStatement
     reader: SorReaderUse | None = None  # of a language model

@@ -19,8 +19,9 @@ Details = dict[str, JsonValue]
 
 
 def shown_result(result: Json | None, *, details: bool) -> Json | None:
-    """Return a stored result, and scores inside it, as the API's JSON. A metric's own fields are
-    in `details`. In scores, `details` is null unless it is requested."""
+    """Return a stored result as the API's JSON, or None without a result. Fields that only one
+    metric has are in `details`. For a score, also one inside another result, `details` is null
+    unless requested."""
     if result is None:
         return None
     if "resamples" in result:

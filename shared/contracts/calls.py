@@ -91,7 +91,8 @@ def sent_texts(
     example: Example, asked: Collection[str], identified: Callable[[str], str]
 ) -> dict[str, str]:
     """Map placeholders to the example's texts. `identified` returns a text's language. Raises
-    BadInput if the prompt needs one text but gets a pair, or the reverse."""
+    BadInput if the prompt and the example differ: one needs a pair of texts and the other has one
+    text."""
     values = {"text": example.text}
     if example.text_pair is not None:
         values = {"premise": example.text, "hypothesis": example.text_pair}
@@ -391,7 +392,7 @@ class AnswerType:
         return self._adapter.dump_python(answer, mode="json")
 
     def validated(self, answer: Any) -> Any:
-        """Validate the answer."""
+        """Return the answer converted to this type. Raises ValidationError if it does not fit."""
         return self._adapter.validate_python(answer)
 
 

@@ -99,8 +99,8 @@ def not_applicable(name: str, sentence: str) -> Check:
 
 
 def undefined(name: str, report: Report, *components: str) -> Check | None:
-    """Return a check marked as not tested if a component is null and has a reason, else None. The
-    first such component in `components` gives the reason."""
+    """Return a check marked as not tested if the report has a reason why one of these components is
+    null, else None. The first such component in `components` gives the reason."""
     matching = (
         reason_ for name_ in components for reason_ in report.reasons if reason_.component == name_
     )
@@ -113,7 +113,8 @@ def undefined(name: str, report: Report, *components: str) -> Check | None:
 
 def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
     """Return the verdict on a list of checks, which must begin with the most severe. `carrying`
-    names the checks that a conclusion requires."""
+    names the checks that a positive verdict needs: one must have passed, and none may be
+    unanswered."""
     listed = tuple(checks)
     failures = [check for check in listed if check.outcome == "failed"]
     unanswered = [check for check in listed if check.outcome in ("inconclusive", "not_tested")]

@@ -1,5 +1,5 @@
-"""Messages that ask a model for an explanation, and its parsed answers. Source: specs "models" §7.
-Pydantic only."""
+"""Messages of a request to explain a decision, and of the model's parsed answer. Source: specs
+"models" §7. Imports no third-party library except pydantic."""
 
 from __future__ import annotations
 

@@ -1,28 +1,27 @@
-"""The tree of errors.
+"""The hierarchy of errors, with the HTTP status of each and its meaning.
 
 ScoringError
 ├── BadInput             422  the caller must change the request; never retried
 │   ├── DegenerateInput  422  valid shape, but the metric is undefined on it
-│   ├── ModelUnusable    422  the model's entry or files must be mended first
-│   ├── TooCostly        422  more work than one job may ask for
+│   ├── ModelUnusable    422  the model's entry or files must be corrected first
+│   ├── TooCostly        422  the request exceeds the work allowed for one job
 │   │   └── TooManyRows  422  more requests than one job may send to a model's server
-│   ├── TextTooLong      422  a model server reads no text of this length
-│   ├── AnswerCut        422  a model was cut while it reasoned, before it came to its answer
-│   └── ModelCannot      422  the model lacks the ability that is needed
+│   ├── TextTooLong      422  the text is too long for the model's server
+│   ├── AnswerCut        422  the token limit ended a model's reasoning before its answer
+│   └── ModelCannot      422  the model lacks a required ability
 ├── NotThere             404
 │   ├── UnknownJob
 │   ├── UnknownFile
 │   └── UnknownBatch
-├── QuotaExceeded        429  a limit of the caller is used up; later the same request may pass
-├── AttemptsExhausted    503  the job was tried as often as allowed
+├── QuotaExceeded        429  the caller has reached a limit; the request may succeed later
+├── AttemptsExhausted    503  the job has used all its attempts
 ├── JobStopped           500  the result is no longer wanted: the computation ends
 │   ├── JobCancelled
 │   └── DeadlineExceeded
 └── Unavailable          503  a model or a store is down or slow; retried with backoff
     ├── FileStoreAway    503  the file store cannot be reached
     │   └── StorageFull  507  there is no space left to write to
-    └── ModelNotReady    503  the job waits for its model, which costs it no attempt
-"""
+    └── ModelNotReady    503  the job waits for its model; this does not count as an attempt"""
 
 from __future__ import annotations
 

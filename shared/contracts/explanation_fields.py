@@ -93,7 +93,7 @@ class ExplanationFields(Message):
 
     @property
     def written(self) -> str:
-        """Return the fields as lines of text. Offsets of evidence refer to it."""
+        """Return the fields as lines of text. The offsets of evidence refer to this text."""
         return "\n".join(value.join(WRITTEN[name]) for name, value in self.values())
 
     @property

@@ -44,7 +44,8 @@ class SurprisingRules:
 
     @property
     def names(self) -> list[str]:
-        """Return all rule names in order, then `FAILED`."""
+        """Return the names of all rules in order, then `FAILED`, the reason of lines without a
+        result."""
         return [*(rule.name for rule in self.listed), FAILED]
 
     def rank(self, reasons: Sequence[str]) -> int:
@@ -72,7 +73,8 @@ class FactPlan:
 
     @property
     def paths(self) -> dict[str, str]:
-        """Map names to paths into a result. They are dotted, or SQL/JSON (`$`)."""
+        """Map the names of facts to their paths in a result. A path is dotted, or an SQL/JSON path
+        that starts with `$`."""
         if self.contract is None:
             return OF_ALL
         facts = self.facts
@@ -88,7 +90,7 @@ class FactPlan:
 
     @property
     def facets(self) -> tuple[tuple[str, str], ...]:
-        """Return each filter's (name, SQL path)."""
+        """Return (name, SQL path) for each property by which results can be filtered."""
         return (*UNTESTED, *self.facts.facets)
 
     @property

@@ -1,4 +1,4 @@
-"""Constraints on the types of messages' fields."""
+"""Functions that inspect the fields of messages: their types, paths, values and bounds."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ def merge_fields(fields: Mapping[str, Any], others: Mapping[str, Any]) -> dict[s
 
 
 def value_at(message: Message, path: str) -> Any:
-    """Return the value at a dotted path, with indices of lists; None if null or missing."""
+    """Return the value at a dotted path, in which a number is an index of a list. Return None if
+    the value is null or missing."""
     value: Any = message
     for step in path.split("."):
         if step.isdigit():

@@ -1,4 +1,5 @@
-"""Messages that compare results with people's gold labels, marked passages and ratings."""
+"""Message types for people's labels (gold labels), marked passages and ratings, and for the
+comparison of results with them."""
 
 from __future__ import annotations
 

@@ -74,7 +74,8 @@ def gold_spans(metadata: Mapping[str, str], columns: GoldColumns) -> list[Span] 
 
 
 def ratings(metadata: Mapping[str, str], columns: GoldColumns) -> dict[str, float]:
-    """Return ratings by person. People in a list get numbers. Raises ValueError."""
+    """Return ratings by person. In a list of ratings, people are numbered from 1. Raises ValueError
+    for a rating that cannot be parsed."""
     by_person: dict[str, float] = {}
     for key, written in metadata.items():
         person = _person(key, columns)

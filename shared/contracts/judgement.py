@@ -1,8 +1,8 @@
 """A model's judgement of one example: label probabilities, and how they were read.
 
 Probabilities come from an encoder's head, a causal model's next token, or a server's
-log-probabilities or samples. Unreadable probabilities are null, with a reason. Doubtful ones have
-warnings. Source: specs "models" §4.1, §4.3."""
+log-probabilities or samples. Unreadable probabilities are null, with a reason. Doubtful
+probabilities have warnings. Source: specs "models" §4.1, §4.3."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class Judgement(Message):
         return self.mass is not None and self.mass < LOW_MASS
 
     def fine(self) -> Judgement:
-        """Return the judgement. It is marked unread if it has fewer than 200 sampled answers
-        (votes), too few to show small effects (specs "models" §4.3)."""
+        """Return the judgement, or an unread one without probabilities if it has fewer than 200
+        sampled answers (votes). So few votes do not show small effects (specs "models" §4.3)."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = (
@@ -107,8 +107,8 @@ class Judgement(Message):
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
     def among_labels(self) -> tuple[float, ...]:
-        """Return one probability per label, with sum 1. Raises DegenerateInput if there are
-        none."""
+        """Return one probability per label, normalised to sum 1. Raises DegenerateInput if the
+        judgement has no probabilities."""
         row = self.unwrap()
         total = sum(row)
         return row if abs(total - 1) < ROUNDING else tuple(value / total for value in row)
@@ -141,9 +141,9 @@ def unread(
 def normalize(
     shares: Mapping[str, float], reading: Reading, *, uncertainty: float = 0.0
 ) -> Judgement:
-    """Scale each label's share of the next token's probability to sum 1. `shares` maps labels to
-    [0, 1]. If they sum to less than 0.01, the judgement is unread, since the model prefers other
-    answers."""
+    """Scale each label's share of the next token's probability so that the shares sum to 1.
+    `shares` maps labels to [0, 1]. If the shares sum to less than 0.01, the judgement is marked
+    as unread, because the model prefers other answers."""
     total = sum(shares.values())
     row = [value / total if total else 0.0 for value in shares.values()]
     judgement = with_mass(tuple(shares), row, total, reading)
@@ -170,8 +170,9 @@ def with_mass(
 
 
 def average(each: Sequence[Judgement], reading: Reading) -> Judgement:
-    """Return the mean over sampled reasonings. Its uncertainty is half the width of the 95 %
-    confidence interval. Return the first judgement if none has probabilities."""
+    """Return the mean of judgements that follow different sampled reasonings. Its uncertainty is at
+    least half the width of the 95 % confidence interval. If no judgement has probabilities, return
+    the first one."""
     read = [judgement for judgement in each if judgement.probabilities is not None]
     if not read:
         return each[0]
@@ -207,7 +208,7 @@ def from_counts(counts: Mapping[str, int], draws: int) -> Judgement:
 
 
 def mass_warnings(model: str, judged: Judgement) -> tuple[str, ...]:
-    """Return the warning `low-mass`, or ()."""
+    """Return the warning `low-mass` if the labels have too little probability in total, else ()."""
     if judged.unread or judged.mass is None or not judged.low_mass:
         return ()
     return (low_mass(model, judged.mass),)
@@ -229,8 +230,8 @@ MOST_EXCESS = 0.05
 
 
 def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator[str]:
-    """Yield warnings if the model's probabilities are less reliable for parts of texts. `asked`
-    holds (way of cutting, share of the text kept)."""
+    """Yield a warning for each kind of shortened text for which the model's probabilities are less
+    reliable. `asked` holds (way of shortening, share of the text kept)."""
     for part in nearest_parts(use, asked):
         if abs(part.excess) > MOST_EXCESS:
             yield (
@@ -242,7 +243,8 @@ def ece_perturbed(use: ModelUse, asked: Iterable[tuple[str, float]]) -> Iterator
 
 
 def nearest_parts(use: ModelUse, asked: Iterable[tuple[str, float]]) -> list[PartExcess]:
-    """Return the distinct errors measured nearest to each (operator, share of words kept)."""
+    """Return the distinct calibration errors (on texts with words deleted or masked) measured
+    nearest to each requested (operator, share of words kept)."""
     nearest = (
         min((part for part in use.on_parts if part.operator == operator),
             key=lambda one: abs(one.kept - share), default=None)

@@ -4,8 +4,9 @@ Metrics use canonical labels (`hateful`), whereas models have outputs (`LABEL_1`
 Names are compared without case, `_`, `-` and blanks. Probabilities are computed by
 `shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
 
-In addition, models whose outputs are all canonical labels of `nli` or `sentiment`, in any spelling,
-have that task by default. Otherwise nobody could request `ENTAILMENT`."""
+If all outputs of a model are canonical labels of `nli` or `sentiment`, in any spelling,
+this task is the model's default. Otherwise a request could not use labels such as
+`ENTAILMENT`."""
 
 from __future__ import annotations
 
@@ -142,12 +143,14 @@ class LabelMapping:
 
     @property
     def first(self) -> str:
-        """Return the label that a single output or threshold refers to."""
+        """Return the positive label, `hateful` for the task `hate`. A single output or threshold
+        refers to this label."""
         return first_label(self.task, self.labels)
 
     @property
     def by_label(self) -> dict[str, tuple[str, ...]]:
-        """Return each label's outputs, or () for a label with the remaining probability."""
+        """Return the outputs of each label. The tuple is empty for a label that gets the
+        probability that the other labels leave."""
         return {
             label: tuple(self.outputs[column] for column in columns)
             for label, columns in self.columns.items()
@@ -186,7 +189,8 @@ def thresholds(stated: float | Mapping[str, float] | None, first: str) -> dict[s
 
 def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[str, float]) -> str:
     """Return the most likely label that reaches its threshold. If none does, return the most likely
-    label without a threshold. `row` has one probability per label; the first of equals wins."""
+    label without a threshold. `row` has one probability per label. On a tie the first label wins.
+    """
     by_label = dict(zip(labels, row, strict=True))
     over = [label for label in labels if label in least and by_label[label] >= least[label]]
     free = [label for label in labels if label not in least]
@@ -194,7 +198,8 @@ def predict_label(labels: Sequence[str], row: Sequence[float], least: Mapping[st
 
 
 def listed(names: Sequence[str]) -> str:
-    """Format up to SHOWN names and the number of others. Unprintable or long ones are quoted."""
+    """Return up to SHOWN names, separated by commas, and the number of further names. Unprintable
+    or long names are cut and quoted."""
     shown = [
         name if name.isprintable() and 0 < len(name) < SHOWN_CHARACTERS else f"{name[:20]!r}"
         for name in names[:SHOWN]
@@ -204,7 +209,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def normalize_name(name: str) -> str:
-    """Remove case, `_`, `-` and blanks."""
+    """Return the name in lower case without white space, `_` and `-`, for comparisons."""
     return re.sub(r"[\s_-]+", "", name).casefold()
 
 
@@ -310,7 +315,8 @@ def _task(stated: LabelKeys, outputs: Sequence[str]) -> Task:
 def _match_labels(
     task: Task, outputs: Sequence[str], *, policy: bool = True
 ) -> dict[str, tuple[int, ...]]:
-    """Derive a missing mapping by equal name, equal meaning, or wider meaning."""
+    """Map labels to output columns by name, if the model's entry has no mapping. A name matches a
+    label if it is equal, a synonym, or a wider term."""
     if task == "free":
         return {output: (column,) for column, output in enumerate(outputs)}
     same = {normalize_name(label): label for label in CANONICAL[task]} | SAME_MEANING[task]
@@ -325,7 +331,8 @@ def _match_labels(
 
 
 def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return the columns of the model's outputs for each label in `labels`. Raises ValueError."""
+    """Map each label in `labels` to the columns of the model's outputs that count as this label.
+    Raises ValueError if an output is unknown or used twice."""
     places = {normalize_name(output): column for column, output in enumerate(outputs)}
     places |= {output: column for column, output in enumerate(outputs)}
     columns_of: dict[str, tuple[int, ...]] = {}
@@ -350,7 +357,8 @@ def _columns(stated: LabelKeys, task: Task, outputs: Sequence[str]) -> dict[str,
 def _check_outputs(
     outputs: Sequence[str], columns: Mapping[str, tuple[int, ...]], ignore: Sequence[str]
 ) -> None:
-    """Check that each output has a label or is ignored, and no others are named."""
+    """Raise ValueError unless each output of the model either belongs to a label or is listed in
+    `ignore`, and `ignore` lists no unknown output."""
     ignored = set(map(normalize_name, ignore))
     if REST in ignored:
         return
@@ -386,8 +394,8 @@ def _missing(task: Task, columns: Mapping[str, tuple[int, ...]]) -> list[str]:
 def _add_complement(
     task: Task, columns: Mapping[str, tuple[int, ...]], activation: Activation
 ) -> dict[str, tuple[int, ...]]:
-    """Make a label without model outputs the complement of the other label. Raises ValueError if
-    impossible."""
+    """Return `columns` with a label that has no model outputs as the complement of the other label.
+    Raises ValueError if the labels or the activation do not allow a complement."""
     completed = dict(columns)
     empty = list(
         dict.fromkeys(

@@ -307,7 +307,8 @@ class ModelUse(Message):
     )
 
     def __hash__(self) -> int:
-        """Hash the distinguishing fields of a model; a table of thresholds has no hash."""
+        """Hash the fields that identify the model. `thresholds` is left out, because a dict has no
+        hash."""
         return hash((self.name, self.revision, self.sha256, self.device, self.dtype))
 
 

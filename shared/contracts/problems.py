@@ -1,12 +1,11 @@
 """RFC 9457 problems: the form of every error, in an answer and in a failed job.
 
-A problem that is shown also has `error` for OpenAI's SDKs: openai-python takes `code`, `param` and
-`type` from there (src/openai/_exceptions.py), openai-node `message` (src/core/error.ts). It is
-derived from the problem when shown, so both always agree.
+A problem that is shown also has `error` for OpenAI's SDKs: openai-python takes `code`,
+`param` and `type` from there (src/openai/_exceptions.py), openai-node takes `message`
+(src/core/error.ts). `error` is derived from the problem when shown, so both always agree.
 
-Messages are parsed exactly as strictly as their schema is written. In JSON Schema 1.0 is an integer
-(2020-12, validation 6.1.1); in pydantic's strict mode it is not.
-"""
+Messages are validated exactly as their JSON Schema says. For example, 1.0 is an integer in JSON
+Schema (2020-12, validation 6.1.1), but not in pydantic's strict mode."""
 
 from __future__ import annotations
 
@@ -183,7 +182,7 @@ def type_name(found: Problem) -> str:
 
 
 def kind_of(found: Problem) -> str:
-    """Return the `type` of an error for OpenAI's SDKs."""
+    """Return the error type that OpenAI's SDKs expect in the field `type`."""
     status = int(found.get("status", 500))
     if status == 429 and not RATES.issuperset(found.get("violated-policies", ())):
         return "insufficient_quota"
@@ -192,7 +191,8 @@ def kind_of(found: Problem) -> str:
 
 
 def parameter(found: Problem) -> str | None:
-    """Return the first invalid field as a path, as requests.17.text; None is the whole body."""
+    """Return the path of the first invalid field, such as `requests.17.text`. Return None if the
+    problem concerns the whole body."""
     for entry in found.get("errors") or ():
         steps = str(entry["pointer"]).removeprefix("#").split("/")[1:]
         return ".".join(step.replace("~1", "/").replace("~0", "~") for step in steps) or None
@@ -262,7 +262,8 @@ class RepeatedKey(ValueError):
 
 
 def unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Build an object for JSON's decoder. Raises RepeatedKey."""
+    """Build a JSON object from its (key, value) pairs, for use as the decoder's hook. Raises
+    RepeatedKey if a key occurs twice."""
     members = dict(pairs)
     if len(members) < len(pairs):
         counts = Counter(name for name, _ in pairs)

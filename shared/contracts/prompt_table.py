@@ -104,8 +104,8 @@ def escape_template(text: str) -> str:
 
 
 def fill_template(template: str, values: Mapping[str, str]) -> tuple[TemplatePart, ...]:
-    """Insert values for placeholders. Those for user input may still lack a value. Raises
-    ValueError if another placeholder lacks one."""
+    """Return the template's parts with values inserted for placeholders. Placeholders for user
+    input may remain without a value. Raises ValueError if another placeholder has no value."""
     parts = []
     for piece in parse_template(template):
         if piece.inserted is not None and piece.inserted in values:
@@ -134,7 +134,7 @@ class Shot(Message):
 
     @property
     def values(self) -> dict[str, str]:
-        """Return replacements by placeholder."""
+        """Return the text to insert for each placeholder of the prompt."""
         texts = {"text": self.text, "premise": self.premise, "hypothesis": self.hypothesis,
                  LANGUAGE: self.language}  # fmt: skip
         return {name: value for name, value in texts.items() if value is not None}
@@ -295,7 +295,8 @@ def _content(root: Path, key: str, file: str) -> str:
 
 
 def override_table(table: PromptTable | None, asked: PromptKeys | None) -> PromptTable | None:
-    """Override a model's table by the request's keys. Raises ValueError."""
+    """Return the model's prompt table with the request's keys in place of its own. Raises
+    ValueError if the result is not a valid table."""
     if asked is None:
         return table
     values = table.model_dump(exclude_unset=True) if table else {}
@@ -319,8 +320,8 @@ def first_reason(error: ValueError) -> str:
 
 
 def find_overlap(verbalizers: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
-    """Yield a sentence for each label string that equals another label's string or is its
-    beginning."""
+    """Yield an error message for each label string that another label's string equals or begins
+    with."""
     strings = [(label, string) for label, forms in verbalizers.items() for string in forms]
     for label, string in strings:
         for other, longer in strings:
@@ -378,8 +379,8 @@ def prompt_turns(table: PromptTable, task: Task | None) -> tuple[PromptTurn, ...
 def _render_example(
     table: PromptTable, asked: str, values: Mapping[str, str], shot: Shot
 ) -> Iterator[PromptTurn]:
-    """Yield an example of the prompt (a shot) as turns. Raises ValueError if the model has no such
-    label, or if a placeholder has no text."""
+    """Yield the turns of one few-shot example of the prompt. Raises ValueError if the example's
+    label is not a label of the model, or if a placeholder has no text."""
     words = (table.verbalizers or {}).get(shot.label)
     if words is None:
         labels = ", ".join(table.verbalizers or ())

@@ -1,7 +1,7 @@
 """A question with options, and arguments for and against each option.
 
 The metrics about human label variation share these messages and their prompt. Source: Chen et al.,
-EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). Pydantic only.
+EMNLP 2025, Table 6 (the prompts) and Eq. 2 (the pairs). The module needs no library but Pydantic.
 """
 
 from __future__ import annotations

@@ -57,8 +57,8 @@ def repeats(said: str, sent: Sequence[str]) -> bool:
 
 
 def is_internal(value: str, hint: Any, *, names: bool = True) -> bool:
-    """Return True if the type shows that the service wrote this string, not the caller. With
-    `names`, strings marked `Word` count too."""
+    """Return True if the type shows that the service wrote this string, not the caller. This holds
+    for values of a `Literal` and, if `names` is True, for strings marked `Word`."""
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is Literal:
         return value in arguments
@@ -76,8 +76,8 @@ def all_internal(hint: Any) -> bool:
 
 
 def sent(request: JobRequest, *, names: bool = True) -> Iterator[str]:
-    """Yield each string of a request that may be the caller's text. If `names` is True, each `Word`
-    is left out."""
+    """Yield each string of a request that the caller may have written. If `names` is True, strings
+    with the type mark `Word`, which are the service's own, are left out."""
     for name in type(request).model_fields:
         if name not in STAYING:
             yield from _strings_of_field(request, name, names)
@@ -102,7 +102,7 @@ def _strings(value: Any, hint: Any, names: bool) -> Iterator[str]:
 
 
 def last_argument(hint: Any) -> Any:
-    """Return the type of a container's items."""
+    """Return the item type of a container's type hint, or the value type of a mapping's."""
     inner = _bare(hint)
     if get_origin(inner) in (Union, types.UnionType):
         origins = ((part, get_origin(part)) for part in map(_bare, get_args(inner)))
@@ -139,8 +139,8 @@ def _words_in(value: Any) -> Iterator[str]:
 
 
 def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
-    """Return the report as JSON without strings of the caller. Batch reports have no such
-    strings."""
+    """Return the report as JSON, without strings that the caller may have written. Batch reports
+    contain no such strings and are returned complete."""
     if isinstance(report, BatchReport):
         return report.model_dump(mode="json")
     lists = (
@@ -174,7 +174,8 @@ def without_text(report: BaseModel, request: JobRequest) -> dict[str, Json]:
 
 
 def strip_request(problem: Problem, request: JobRequest) -> Problem:
-    """Return the problem, without a detail that repeats the request."""
+    """Return a copy of the problem. Details that repeat a text of the request are replaced by the
+    problem's title."""
     texts = list(sent(request))
     stripped = dict(problem)
     if repeats(stripped["detail"], texts):
@@ -200,8 +201,8 @@ def _model(model: BaseModel, words: Words) -> dict[str, Json]:
 
 
 def _value(value: Any, hint: Any, words: Words) -> Json:
-    """Return a value without the caller's strings, according to its type. Such a string becomes
-    null if the type allows null, else empty."""
+    """Return a value with the caller's strings removed. A removed string becomes null if the type
+    `hint` allows null, else an empty string."""
     if isinstance(value, BaseModel):
         return _model(value, words)
     if isinstance(value, str):

@@ -89,7 +89,8 @@ class WorkLimit:
     server_rows: float = inf
 
     def expected_time(self, works: Sequence[Work]) -> float:
-        """Return a request's expected seconds, for certain and likely work."""
+        """Return the expected computation time of a request in seconds. `works` may include
+        uncertain work."""
         return sum(work.seconds(self.tokens_per_second) for work in works)
 
     def check(self, works: Sequence[Work]) -> None:
@@ -140,7 +141,8 @@ class WorkLimit:
         )
 
     def _max_value(self, one: Reduction) -> int:
-        """Return the largest value within this limit, or 0 if none."""
+        """Return the largest smaller value of a request field that is within this limit, or 0 if no
+        value is."""
         values = range(1, one.value)
         return bisect_left(values, True, key=lambda value: not self.passes(one.works(value)))
 

@@ -135,7 +135,8 @@ class ElicitedExplanation:
     style: Literal["chat", "raw"] = "chat"
 
     def judged_by(self, *labels: str) -> dict[str, str]:
-        """Return the judge as a `model` field if the judge has all these labels, else {}."""
+        """Return the field `model` with the judge's name, or {} if the judge is missing or lacks
+        one of these labels."""
         fits = self.judge is not None and set(labels) <= set(self.judge_labels)
         return {"model": self.judge} if fits and self.judge is not None else {}
 
@@ -183,7 +184,8 @@ class ServiceContract:
         return f"/v1/{self.name}"
 
     def work(self, request: JobRequest, reads: int = FEWEST_READ) -> Sequence[Work]:
-        """Estimate a request's work. Its model reads at least `reads` tokens of a text."""
+        """Estimate the work of a request if the model reads at least `reads` tokens of each text.
+        Return () if the service has no cost function."""
         return () if self.cost is None else self.cost(request, reads)
 
 
@@ -221,8 +223,8 @@ class BatchReportContract(ServiceContract):
     def work_over(
         self, request: JobRequest, results: int, judgements: int = 0, gold: int = 0
     ) -> Sequence[Work]:
-        """Estimate the work of a report on many results. `gold` counts results with people's
-        labels."""
+        """Estimate the work of a report on many results. `judgements` counts reviewers' judgements,
+        and `gold` counts results with people's labels."""
         if not isinstance(request, BatchReportRequest):
             return ()
         draws = Size("`resamples`", request.resamples, "/resamples", least=100)
@@ -268,7 +270,8 @@ class ReportedContract(ServiceContract):
 
     @cached_property
     def parts(self) -> dict[str, str]:
-        """Return the path of each part of the score in a report, with dots or as SQL/JSON."""
+        """Return a mapping from each part of the score to its path in a report. A path is either
+        dotted or an SQL/JSON path."""
         return {}
 
     @property
@@ -280,13 +283,14 @@ class ReportedContract(ServiceContract):
         return None if self.facts is None else self.facts.score_range
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request with the texts that were scored. Raises ValidationError."""
+        """Return the request with the texts that were scored. By default this is the request
+        itself. Raises ValidationError."""
         return request
 
     @property
     def compared(self) -> int:
-        """Return how many numbers of each result are compared between systems, or with people's
-        judgements."""
+        """Return how many numbers of each result are compared when two systems, or a system and
+        people, are compared."""
         return 1
 
     @cached_property
@@ -324,7 +328,8 @@ class MetricContract(ReportedContract):
         return f"/v1/scores/{self.name}"
 
     def judged(self, report: R) -> R:
-        """Return the report with its checks and the verdict that follows from them."""
+        """Return a copy of the report with its checks, and with the verdict that follows from these
+        checks."""
         if self.finding is not None:
             finding = self.finding(report)
         else:
@@ -333,8 +338,8 @@ class MetricContract(ReportedContract):
         return report.model_copy(update=finding._asdict())
 
     def as_scored(self, request: Any, report: Any) -> Any:
-        """Return the request with the explanation that a model wrote, or unchanged if there is
-        none. Raises ValidationError."""
+        """Return the request with the explanation that a model wrote for it. Return the request
+        unchanged if no model wrote one. Raises ValidationError."""
         elicitation = getattr(report, "elicitation", None)
         if self.elicited is None or elicitation is None or not elicitation.explanation:
             return request
@@ -368,14 +373,15 @@ class MetricContract(ReportedContract):
 
     @cached_property
     def not_parameters(self) -> frozenset[str]:
-        """Return the names of fields that are not parameters, such as texts marked `Input`."""
+        """Return the names of the request's fields that are not scoring parameters: texts marked
+        `Input`, fields of transport, and the model, variant and seed."""
         fields = (self.request.model_fields | options_of(self.request)).items()
         texts = (name for name, field in fields if Input in field.metadata and has_text(field))
         return frozenset((*TRANSPORT, *OF_PROVENANCE, *texts))
 
     @property
     def compared(self) -> int:
-        """Return the number of the score's parts, plus one for the score."""
+        """Return how many values are compared between results: the score and each of its parts."""
         return len(self.parts) + 1
 
 

@@ -70,7 +70,7 @@ def refusal(path: Path, detail: str) -> ValidationError:
 
 
 def first_fault(error: ValidationError) -> ErrorDetails:
-    """Return the first error without user input."""
+    """Return the first validation error, without the value that the user sent."""
     return error.errors(include_url=False, include_input=False)[0]
 
 
@@ -82,7 +82,7 @@ def dotted(found: Mapping[str, Any]) -> str:
 def plain(found: Mapping[str, Any]) -> str:
     """Format an entry of `ValidationError.errors()` as a clause about its field.
 
-    Our own messages, and kinds that do not occur in our requests, stay unchanged.
+    Messages of our own validators, and error types that our requests do not cause, are unchanged.
     """
     kind, context = str(found["type"]), found.get("ctx") or {}
     if kind in ("value_error", "assertion_error"):

@@ -1,8 +1,9 @@
 """Counts how often a step of a batch was attempted. An attempt is counted before it begins, so that
 attempts that kill their process are counted too.
 
-A process that returns from a step resets the count to 0. A remaining count belongs to processes
-that were killed, or to a step that has just begun. A pause separates the two cases."""
+A process that returns from a step resets the count to 0. A count above 0 means that a process was
+killed, or that a step has just begun. To exclude the second case, a new attempt waits for a pause
+after the last one."""
 
 from __future__ import annotations
 

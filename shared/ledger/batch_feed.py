@@ -92,9 +92,9 @@ def open_jobs(connection: Connection) -> list[Load]:
 
 
 def feed(connection: Connection, batch_id: str, count: int, resend_after: timedelta) -> list[str]:
-    """Create at most `count` jobs for waiting lines of the batch, and return their ids. Equal lines
-    share a job. Returns no ids if another scheduler does this, or if the batch is no longer in
-    progress."""
+    """Create jobs for at most `count` waiting lines of the batch, and return their ids. Equal lines
+    share a job. Return [] if another scheduler is processing the batch, or if the batch is no
+    longer in progress."""
     if not (try_acquire(connection, batch_id) and _acquire_active(connection, batch_id)):
         return []
     is_waiting = and_(batch_lines.c.batch_id == batch_id, batch_lines.c.status == "waiting")
@@ -155,8 +155,8 @@ def _acquire_active(connection: Connection, batch_id: str) -> bool:
 
 
 def finish_lines(connection: Connection, only: Sequence[str] | None = None) -> int:
-    """Copy the outcome of ended jobs to their lines and return the number of lines. Only one
-    scheduler does this at a time. `only` limits it to these batches; None means all batches."""
+    """Copy the outcome of ended jobs to their batch lines and return the number of lines. Only one
+    scheduler does this at a time; others get 0. `only` restricts it to these batches."""
     in_batches = [] if only is None else [batches.c.id.in_(only)]
     if not connection.execute(select(func.pg_try_advisory_xact_lock(SETTLING))).scalar():
         return 0

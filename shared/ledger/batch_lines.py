@@ -19,7 +19,8 @@ ROWS_AT_ONCE = 200  # fetched; a result can have some 100 kB
 
 
 class FinishedLine(NamedTuple):
-    """A finished line. `caller` holds what the caller stated for the line, such as metadata."""
+    """A finished line of a batch. `caller` holds the fields that the caller sent for the line, such
+    as metadata."""
 
     number: int
     custom_id: str
@@ -31,8 +32,8 @@ class FinishedLine(NamedTuple):
 
 
 class JobLine(NamedTuple):
-    """A line that requested a job. `caller` holds the line's own metadata and context; None means
-    those of the job."""
+    """A batch line whose request a job computes. `caller` holds the line's own metadata and
+    context, or None if they equal those of the job."""
 
     number: int
     custom_id: str
@@ -40,8 +41,8 @@ class JobLine(NamedTuple):
 
 
 class JobOutcome(NamedTuple):
-    """A job or a batch line with its status, and its result if it has one. `metadata` is that of
-    the line. None means that the job's metadata applies."""
+    """A job or a batch line with its status, and its result if it has one. `metadata` is the
+    metadata of the batch line, or None if the job's metadata applies."""
 
     job_id: str | None
     custom_id: str | None
@@ -123,8 +124,8 @@ def outcomes_of_batch(connection: Connection, metric: str, batch_id: str) -> Ite
 
 
 def line_metadata(caller: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return a line's metadata, or {} if none. `caller` holds what the caller stated for the
-    line."""
+    """Return a line's metadata, or {} if there is none. `caller` holds the fields that the caller
+    sent for the line, such as `metadata`."""
     return (caller or {}).get("metadata") or {}
 
 
@@ -177,7 +178,8 @@ def check_tenant(
     *,
     prefix: str = "",
 ) -> None:
-    """Raise BadInput if the batch or a job is not this tenant's, as if it did not exist."""
+    """Raise BadInput if the batch or a job does not exist or belongs to another tenant. The error
+    is the same in both cases."""
     if batch_id is not None:
         batch_ids = select(batches.c.id).where(batches.c.id == batch_id, batches.c.tenant == tenant)
         if connection.execute(batch_ids).scalar_one_or_none() is None:

@@ -91,7 +91,8 @@ def save_step(connection: Connection, batch: Batch, step: ValidationStep) -> Non
 
 
 def _values_after(batch: Batch, step: ValidationStep, repeated: Sequence[Fault]) -> dict[str, Any]:
-    """Return the batch's columns after this step, with its status if validation has ended."""
+    """Return the new values of the batch's columns after this validation step. They include the
+    status if validation has ended."""
     faults = sorted([*step.faults, *repeated], key=lambda fault: fault.line or 0)
     errors = [*(batch.errors or []), *(vars(fault) for fault in faults)][:MOST_FAULTS]
     total = batch.total + len(step.lines) - len(repeated)

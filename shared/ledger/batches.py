@@ -1,10 +1,9 @@
 """Batches from creation to end. When every line is answered or given up, the files are written.
 
-`ending` is the status after the files are written. File ids are derived from the batch's id, so a
-scheduler that writes again writes the same files. Functions for many batches take `only`, the
-batches to process, or None for all. A caller can thus retry batches one by one if processing all
-together fails.
-"""
+`ending` is the status that a batch gets after its files are written. File ids are derived
+from the batch's id, so a scheduler that repeats this step writes the same files. Functions
+for many batches take `only`, the ids of the batches to process, or None for all. If
+processing all batches together fails, the caller can thus retry each batch separately."""
 
 from __future__ import annotations
 
@@ -216,7 +215,8 @@ def make(
 def _find_previous(
     connection: Connection, tenant: str, key: str | None, values: Mapping[str, Any]
 ) -> Batch:
-    """Return the batch of this key. Raises KeyReused if it was created with other values."""
+    """Return the batch that this idempotency key created. Raises KeyReused if the batch was created
+    with other values."""
     earlier = batch_of(
         connection.execute(
             select(*SHOWN).where(batches.c.tenant == tenant, batches.c.key == key)
@@ -239,7 +239,8 @@ def find_by_key(connection: Connection, tenant: str, key: str | None) -> Batch |
 
 
 def find(connection: Connection, batch_id: str, *, tenant: str | None = None) -> Batch:
-    """Return the batch with this id. Raises UnknownBatch, also if it is not this tenant's."""
+    """Return the batch with this id. Raises UnknownBatch if there is no such batch, or if it
+    belongs to another tenant."""
     query = select(*SHOWN).where(batches.c.id == batch_id)
     if tenant is not None:
         query = query.where(batches.c.tenant == tenant)
@@ -341,8 +342,8 @@ def finish_answered(connection: Connection, only: Only = None) -> int:
 
 
 def expire(connection: Connection, only: Only = None) -> int:
-    """End the unfinished lines of overdue batches. Return how many batches are ready for their
-    files. A job that ended just before keeps its result."""
+    """End the unfinished lines of overdue batches. Return how many batches are ready to have their
+    files written. A job that has just ended keeps its result."""
     late = (
         batches.c.status.in_(("validating", "in_progress")),
         batches.c.expires_at <= func.now(),
@@ -488,7 +489,7 @@ def delete_waiting(connection: Connection, batch_id: str) -> None:
 
 
 def fail_batch(connection: Connection, batch: Batch, errors: list[dict[str, Any]]) -> None:
-    """Fail the batch without files. Only the batch's own row changes."""
+    """Mark the batch as failed, without output or error files. Its jobs are not changed."""
     values = {"status": "failed", "failed_at": func.now(), "ending": None, "errors": errors}
     if _turn(connection, (batches.c.id == batch.id, batches.c.status.in_(OPEN)), values):
         counts = {"total": batch.total, "completed": batch.completed, "failed": batch.failed}
@@ -512,7 +513,8 @@ def _turn(connection: Connection, conditions: Sequence[Any], values: dict[str, A
 def _cancel_open(
     connection: Connection, batch_ids: list[str], line_status: str, job_statuses: tuple[str, ...]
 ) -> None:
-    """End lines without a job, and cancel jobs in one of these states."""
+    """Cancel the jobs of these batches that are in one of these states. Give their lines, and
+    waiting lines without a job, the status `line_status`."""
     if not batch_ids:
         return
     connection.execute(

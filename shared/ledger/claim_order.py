@@ -68,9 +68,10 @@ class ClaimOrder:
 
 
 def next_job(queue: MetricQueue, *, again: bool) -> ColumnElement[Any]:
-    """Select the id of the job that a worker takes after a message about the job `JOB_ID`, or null.
-    For a repeated message it is that job, if that job was tried before. Otherwise it is the next
-    job of the queue."""
+    """Select the id of the job that a worker takes after a message about the job `JOB_ID`, or
+    null. After a message that the scheduler repeated (`again`), `JOB_ID` itself is taken first
+    if it was tried before. Otherwise the next job of the queue comes first, unless the lease of
+    `JOB_ID` has expired."""
     lost, gone_back = (_tried(free) for free in (and_(*EXPIRED), IS_QUEUED))
     fair = _fair(queue).scalar_subquery()
     if again:
@@ -139,7 +140,8 @@ def _fair(queue: MetricQueue) -> Select[Any]:
 
 
 def _turns(waiting: CTE) -> Subquery:
-    """Select the tenants that may get more jobs now, in the order of their turns."""
+    """Select the tenants with waiting jobs that may get another job now, in the order in which they
+    are served next."""
     tenant = waiting.c.tenant
     return (
         select(tenant)

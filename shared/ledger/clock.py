@@ -28,8 +28,8 @@ IS_STEADY = ~exists().where(~IS_RECENT)  # also if no scheduler ever compared th
 
 
 def note_steady(connection: Connection) -> tuple[datetime, bool]:
-    """Return the database's time, and True if a scheduler has recently recorded that the clock did
-    not jump. If so, renew the record."""
+    """Return the database's time, and True if it is close to the time that a scheduler last
+    recorded. If so, record the new time."""
     connection.execute(insert(clock).values(id=True).on_conflict_do_nothing())
     noted = update(clock).where(IS_RECENT).values(seen_at=func.now()).returning(_seen)
     seen = connection.execute(noted).scalar_one_or_none()

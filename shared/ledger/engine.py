@@ -85,8 +85,8 @@ def _rests(_connection: Any, record: ConnectionPoolEntry) -> None:
 
 
 def _check(connection: Any, record: ConnectionPoolEntry, _proxy: Any) -> None:
-    """Check that an idle connection still works. `pool_pre_ping` would check every connection.
-    Under load no connection is idle, which saves a round trip per transaction."""
+    """Test a connection that was idle for some time. `pool_pre_ping` would test each connection at
+    every use. Under load no connection is idle, so each transaction saves a round trip."""
     if time.monotonic() - record.info.get(RESTED, math.inf) < REST_SECONDS:
         return
     try:
@@ -120,7 +120,8 @@ def transaction(engine: Engine) -> Iterator[Connection]:
 
 @contextmanager
 def single_statements(engine: Engine) -> Iterator[Connection]:
-    """Commit each statement at once, without round trips for begin and commit."""
+    """Yield a connection that commits each statement immediately, which avoids round trips for
+    begin and commit."""
     with transaction(_autocommit(engine)) as connection:
         yield connection
 

@@ -57,8 +57,8 @@ class StillOpen(ScoringError):
 
 @dataclass(frozen=True)
 class Erasure:
-    """Finished jobs to delete. `open` is the number of matching jobs that have not ended, and of
-    jobs and lines whose batch has not ended."""
+    """Finished jobs and batch lines to delete. `open` counts the matching jobs that have not ended,
+    and the matching jobs and lines whose batch has not ended."""
 
     jobs: Sequence[str]
     lines: Mapping[str, Sequence[int]]  # batch → numbers
@@ -76,8 +76,8 @@ def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
 
 
 def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]) -> Erasure:
-    """Select the jobs and batch lines whose metadata has all of these keys and values. Batches that
-    are still being validated may have matching lines, so `open` counts them too."""
+    """Select the jobs and batch lines whose metadata has all of these keys and values. The result's
+    `open` also counts batches that are being validated, since they may have matching lines."""
     erasure = _select(
         connection,
         tenant,
@@ -92,7 +92,8 @@ def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]
 def _select(
     connection: Connection, tenant: str, job: ColumnElement[bool], line: ColumnElement[bool]
 ) -> Erasure:
-    """Select the jobs that match or have a matching line, and all their lines."""
+    """Select the jobs that match `job` or have a line that matches `line`, with all their lines.
+    Also select matching lines without a job."""
     matching = (
         select(batch_lines.c.batch_id, batch_lines.c.number, batch_lines.c.job_id)
         .join(batches, and_(batches.c.id == batch_lines.c.batch_id, batches.c.tenant == tenant))
@@ -138,9 +139,9 @@ def erase_lines(
     engine: Engine, store: FileStore, batch_id: str, numbers: Sequence[int], job_ids: Sequence[str]
 ) -> bool:
     """Blank these lines in the files of an ended batch, and delete their rows and the batch's jobs
-    among `job_ids`. Lines erased earlier are blanked again. The table that the batch was made from
-    is deleted. Return False if another deletion writes
-    the files. Raises FileStoreAway."""
+    among `job_ids`. Lines erased earlier are blanked again. The table from which the batch was made
+    is deleted. Return False if another deletion writes the files. Raises FileStoreAway if the file
+    store cannot be reached."""
     with transaction(engine) as connection:
         is_batch = batches.c.id == batch_id
         batch = connection.execute(select(batches).where(is_batch)).one_or_none()
@@ -187,8 +188,8 @@ def erase_lines(
 def blank_lines(
     store: FileStore, file_id: str, size: int, is_kept: Callable[[int, bytes], bool]
 ) -> None:
-    """Overwrite the other lines of a file with spaces, so that its size and line numbers stay the
-    same. `size` is the number of bytes. Raises FileStoreAway."""
+    """Overwrite all lines of a file for which `is_kept` is False with spaces, so that its size and
+    line numbers stay the same. `size` is the number of bytes. Raises FileStoreAway."""
     read = store.open_read(file_id, size=size)
     with read as source, store.open_write(file_id) as target:
         for number, line in enumerate(source, 1):
@@ -200,8 +201,8 @@ def blank_lines(
 def delete_jobs(
     connection: Connection, tenant: str, ids: Sequence[str], batch_id: str | None = None
 ) -> None:
-    """Delete those of the jobs that belong to the batch, or all of them, and the reports on the
-    deleted jobs or on the batch."""
+    """Delete the jobs with these ids, or only the ones in `batch_id` if it is given. Also delete
+    the tenant's reports that name a deleted job or this batch."""
     is_selected = [jobs.c.id == func.any(_array(ids))]
     is_selected += [] if batch_id is None else [jobs.c.batch_id == batch_id]
     gone = connection.execute(delete(jobs).where(*is_selected).returning(jobs.c.id)).scalars()

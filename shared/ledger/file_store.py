@@ -88,10 +88,10 @@ class FileStore:
 
     @contextmanager
     def open_write(self, file_id: str) -> Iterator[IO[bytes]]:
-        """Write a blob, or replace it. If the block fails, an older blob stays as it was.
+        """Open a stream whose content becomes the blob `file_id` at the end of the block, replacing
+        an existing blob. If the block fails, the existing blob remains.
 
-        Raises FileStoreAway, StorageFull.
-        """
+        Raises FileStoreAway, StorageFull."""
         self._make_once()
         unfinished = self._unfinished(file_id)
         with store_errors():
@@ -140,9 +140,9 @@ class FileStore:
             self._remove(path)
 
     def _find_root(self) -> None:
-        """Raise an error if the folder or the bucket does not exist. Credentials may be limited to
-        the store's prefix, which is empty at first. A refused request for the bucket itself
-        therefore counts as a sign that it exists."""
+        """Raise an error if the folder or the bucket does not exist. The store's prefix is empty at
+        first, and credentials may be limited to it. If they may not read the bucket itself, the
+        bucket is assumed to exist."""
         try:
             self._system.info(self._incoming if self._is_folder else self._root)
         except FileNotFoundError:
@@ -191,8 +191,8 @@ class FileStore:
 
 
 class _Blob(io.RawIOBase):
-    """A stream of fsspec whose errors are raised as errors of the store. `bytes_left` is the number
-    of bytes still to read. If the stream ends earlier, an error is raised."""
+    """A file-like wrapper of an fsspec stream that raises FileStoreAway for any error. It does so,
+    too, if the stream ends before `bytes_left` bytes are read."""
 
     def __init__(self, raw: Any, bytes_left: int = 0) -> None:
         self._raw = raw

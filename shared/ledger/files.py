@@ -51,8 +51,8 @@ def file_of(row: Row[Any]) -> File:
 
 @dataclass(frozen=True)
 class NewFile:
-    """A file to record once its bytes are stored. `kept_hours` applies to tenants without a
-    retention of their own. `requested_seconds` is a shorter time that the caller may request."""
+    """A file to record after its bytes are stored. `kept_hours` is how long to keep the file if the
+    tenant has no retention period. `requested_seconds` is a shorter period chosen by the caller."""
 
     id: str
     purpose: Purpose

@@ -38,7 +38,7 @@ def job_json(job: Job, *, with_request: bool = False, details: bool = False) -> 
 
 
 def to_timestamp(instant: datetime | None) -> int | None:
-    """Return whole unix seconds."""
+    """Return whole unix seconds, or None for None."""
     return None if instant is None else int(instant.timestamp())
 
 

@@ -129,7 +129,7 @@ ANYBODY = Owner()
 
 @dataclass(frozen=True)
 class Accepted:
-    """A created job, and whether an earlier request created it."""
+    """A created job. `replayed` is True if an earlier request had created the job."""
 
     job: Job
     replayed: bool
@@ -167,9 +167,9 @@ def accept(
 
 
 def _find_previous(connection: Connection, ours: Mapping[str, str]) -> Job | None:
-    """Return the job created earlier with this idempotency key. Return None if the key was purged,
-    or if this call took over the key of an expired job. `ours` holds the values of the key's row.
-    """
+    """Return the job created earlier with this idempotency key, or None if the key is unknown. If
+    that job has expired, assign the key to the new job in `ours` and return None. Raises KeyReused
+    if the earlier request was different."""
     row = connection.execute(
         select(idempotency_keys.c.fingerprint, idempotency_keys.c.job_id).where(*of_key(ours))
     ).one_or_none()
@@ -203,8 +203,8 @@ def find_by_key(
 
 
 def fingerprint(metric: str, request: Mapping[str, Any]) -> str:
-    """Return a hash of the validated request. Spelling and key order do not matter. If the text
-    must not be stored, the hash is keyed, so nobody can test a guessed text."""
+    """Return a hash of the validated request. Key order does not matter. If the text must not be
+    stored, the hash depends on a secret key, so nobody can test a guessed text."""
     canonical = json.dumps([metric, request], sort_keys=True, ensure_ascii=True)
     if '"do_not_store_text": true' in canonical and (keyed := text_key(canonical, settings())):
         return keyed
@@ -243,8 +243,8 @@ def is_expired(older_than: timedelta) -> ColumnElement[bool]:
 
 
 def is_kept() -> ColumnElement[bool]:
-    """Return the SQL condition that a job may be read. Expired jobs may not, even if their row
-    exists."""
+    """Return the SQL condition that a job may still be read. An expired job may not be read, even
+    if its row still exists."""
     term = kept_for(jobs.c.tenant, timedelta(hours=settings().retention_hours))
     is_young = jobs.c.finished_at >= func.now() - term
     return or_(jobs.c.finished_at.is_(None), is_young, _is_of_batch())
@@ -374,8 +374,9 @@ def summary_page(
 def _rows_of(
     connection: Connection, page: JobPage, *columns: ColumnElement[Any]
 ) -> tuple[Sequence[Any], bool]:
-    """Select ids before rows, so that no result is read just for sorting. The most recent ids are
-    searched first, because all ids may be spread over many partitions."""
+    """Return the requested columns of a page of jobs, and True if more jobs follow. Ids are
+    selected first, so that sorting does not load results. Recent days are searched first, because a
+    search over all days may touch many partitions."""
     match = MADE_AT.match(page.after or "")
     day = (int(match[1], 16) if match else int(time.time() * 1_000)) // DAY_MS - 1
     since = jobs.c.id >= literal_column(f"'job_{max(0, day) * DAY_MS:012x}'")
@@ -389,7 +390,8 @@ def _rows_of(
 
 
 def _ids(connection: Connection, page: JobPage, since: ColumnElement[bool]) -> list[str]:
-    """Return up to one id more than fits the page."""
+    """Return the ids of the page's jobs, newest first. One id more than the page's limit shows that
+    there is a next page."""
     criteria = (
         (page.tenant, lambda value: jobs.c.tenant == value),
         (page.after, lambda value: jobs.c.id < value),
@@ -464,8 +466,8 @@ def check_limit(connection: Connection, owner: Owner, count: int = 1) -> None:
 
 
 def _count_open(connection: Connection, owner: Owner, more: int) -> tuple[int, float]:
-    """Return the number of open jobs and the oldest one's age in seconds. Remember the number, plus
-    `more` new jobs."""
+    """Return the number of the tenant's open jobs, and the age of the oldest in seconds. Cache the
+    number, increased by `more` jobs that are about to be created."""
     open_count, oldest_seconds = _open(connection, owner)
     _lately[owner.tenant] = (time.monotonic(), open_count + more)
     return open_count, oldest_seconds
@@ -527,8 +529,8 @@ def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
 
 
 def _has_space(owner: Owner) -> bool:
-    """Return True if a count within the last second left so much of the quota that no new count is
-    needed."""
+    """Return True if a count within the last second left so much of the tenant's quota that the
+    open jobs need not be counted again."""
     counted_at, count = _lately.get(owner.tenant, (-math.inf, 0))
     is_fresh = time.monotonic() - counted_at < FRESH_SECONDS
     return is_fresh and owner.most_open is not None and owner.most_open - count > ROOMY

@@ -167,12 +167,12 @@ def new_id() -> str:
 def write(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> tuple[ReviewerJudgement, bool]:
-    """Write a judgement of this tenant's job. Return the judgement, and True if the same judgement
-    existed already.
+    """Store a person's judgement of this tenant's job. Return the judgement, and True if the same
+    judgement existed already.
 
-    An earlier judgement of the same person on the same subject is superseded. `values` holds the
+    A new judgement supersedes the person's earlier one on the same subject. `values` holds the
     columns from `verdict` to `source`. Raises NoResultToJudge or QuotaExceeded. Raises BadInput for
-    a note or a free label on a job whose texts are not kept."""
+    a note or a free-text label on a job whose texts are not kept."""
     job = connection.execute(
         select(
             jobs.c.status,
@@ -217,8 +217,8 @@ def emit_event(
 
 
 def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> ReviewerJudgement:
-    """Withdraw a judgement and delete its notes. A second call changes nothing. Raises
-    UnknownJudgement."""
+    """Withdraw a judgement, delete its notes, and return the withdrawal. A second call changes
+    nothing. Raises UnknownJudgement."""
     old = find(connection, judgement_id, origin.tenant)
     connection.execute(
         select(jobs.c.id).where(jobs.c.id == old.job_id).with_for_update(key_share=True)
@@ -237,9 +237,9 @@ def withdraw(connection: Connection, judgement_id: str, origin: Origin) -> Revie
 def _find_same(
     connection: Connection, job_id: str, values: Mapping[str, Any], origin: Origin
 ) -> ReviewerJudgement | None:
-    """Return this person's current judgement if it has the same content, so that a repeated request
-    adds no row. A judgement for another review queue, or the first blind one, counts as different.
-    """
+    """Return the reviewer's current judgement if it has the same content, so that a repeated
+    request adds no row. A judgement for another review queue counts as different. So does a blind
+    judgement (made without seeing the score) after one that was not blind."""
     query = select(*SHOWN).where(*_mine(job_id, str(values["about"]), origin), judgements.c.current)
     row = connection.execute(query).one_or_none()
     if row is None:
@@ -395,7 +395,7 @@ class JudgementState(NamedTuple):
 
 
 def state_of(connection: Connection, selection: JudgementFilter) -> JudgementState:
-    """Return a value that changes when a judgement is added, changed or withdrawn, or a job
+    """Return a value that changes when a judgement is added, changed or withdrawn, or when a job
     ends."""
     number = cast(func.hashtextextended(judgements.c.id, 0), Numeric)  # a sum has no order
     query = select(func.count(), func.sum(number)).where(*selection.filters)

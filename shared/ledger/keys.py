@@ -80,8 +80,8 @@ SHOWN = tuple(api_keys.c[name] for name in Key.__dataclass_fields__)
 
 @dataclass(frozen=True)
 class NewKey:
-    """The values of a new key. If `lasts` is None, the key is valid until revoked. `reviewer` is
-    the person who judges with it."""
+    """The values of a new API key. If `lasts` is None, the key is valid until revoked.
+    `reviewer` is the name under which judgements made with this key are recorded."""
 
     tenant: str
     name: str

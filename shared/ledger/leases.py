@@ -89,9 +89,9 @@ def claim(
     max_attempts: int,
     turn: ClaimOrder | None = None,
 ) -> Claim | None:
-    """Claim the job if it is queued, or if the lease of its worker has expired. Return None
-    otherwise. With `turn`, claim the next job in this order instead. A job whose workers all died
-    gets its last attempt only while no other job of its queue has its last attempt."""
+    """Claim the job, or with `turn` the next job in that order. Only a queued job, or a job whose
+    lease has expired, can be claimed; otherwise return None. A job whose workers all died gets its
+    last attempt only while no other job of its queue is in its last attempt."""
     terms = ClaimTerms(lease, max_attempts)
     claimed = claim_free(connection, job_id, terms, turn)
     return claimed or claim_suspect(connection, job_id, terms)
@@ -217,7 +217,8 @@ def fail(connection: Connection, claim: Claim, error: Mapping[str, Any]) -> bool
 
 
 def release(connection: Connection, claim: Claim, *, resend_after: timedelta) -> bool:
-    """Return the job to the queue. The scheduler sends it again after `resend_after`."""
+    """Return the job to the queue. The scheduler sends a new message for it after
+    `resend_after`. Return False if the worker no longer holds the job."""
     return _requeue(connection, claim, resend_after, {})
 
 
@@ -299,7 +300,8 @@ def _claim_where(*conditions: ColumnElement[bool]) -> ReturningUpdate[Any]:
 
 @lru_cache(maxsize=64)
 def next_claim(metric: str, batch: bool, *, again: bool) -> ReturningUpdate[Any]:
-    """Return the SQL update that claims the next job of this queue."""
+    """Return the SQL update that claims the queue's next job. With `again`, for a repeated message,
+    the job named in the message comes first if it was attempted before."""
     job = next_job(MetricQueue(metric, batch), again=again)
     return _claim_where(jobs.c.id == job, *FREE).returning(UNSYNCED)
 

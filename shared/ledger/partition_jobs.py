@@ -84,12 +84,12 @@ logger = telemetry.logger(__name__)
 
 
 class NotPartitioned(Exception):
-    """The reason why the jobs stay in one table."""
+    """Raised with the reason if the table of jobs is not partitioned."""
 
 
 def partition_jobs(engine: Engine, retention: timedelta, now: datetime) -> None:
-    """Split the jobs table into partitions. `retention` is how long jobs are kept. Raises
-    NotPartitioned."""
+    """Split the jobs table into partitions, and wait until this is done. `retention` is how long
+    jobs are kept. Raises NotPartitioned, for example if another process is already doing this."""
     until = midnight(now) + FOLLOWING
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as guard:
         guard.detach()  # its lock ends with its session
@@ -137,8 +137,9 @@ def _check(connection: Connection, retention: timedelta) -> None:
 
 
 def _bound(engine: Engine, until: datetime) -> None:
-    """Add a validated constraint, without which the swap would scan all rows under its lock. It is
-    always removed again, because it would reject the jobs of later days."""
+    """Add and validate a temporary constraint that all job ids are below those of `until`. Without
+    it, the swap would scan all rows under its lock. It is dropped again, because it would reject
+    the jobs of later days."""
     bound = f"CHECK (id < '{first_id(until)}') NOT VALID"
 
     def add(connection: Connection) -> None:
@@ -162,8 +163,9 @@ def _bound(engine: Engine, until: datetime) -> None:
 
 
 def _patiently(engine: Engine, step: str, work: Callable[[Connection], None]) -> None:
-    """Repeat `work` until it gets its lock without waiting, because waiting for the lock would
-    block other processes."""
+    """Run `work` until it succeeds, with a pause after each try. A try waits only briefly for
+    locks, because a long wait would block other processes. Raises NotPartitioned after the last
+    try."""
     for tried in range(TRIES):
         if in_short_lock(engine, work):
             logger.info("partition_jobs.step_done", step=step)

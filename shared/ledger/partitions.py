@@ -1,16 +1,16 @@
-"""Jobs in partitions of one day each, after `shared.ledger.partition_jobs`.
+"""The jobs table in partitions of one day each, after `shared.ledger.partition_jobs` has converted
+it.
 
-Ids begin with the milliseconds of their creation, so a day is a range of ids and the id stays the
-primary key. Jobs outside the existing days are in the default partition `jobs_rest` and are deleted
-row by row. When all jobs of a partition have ended and have rows in `result_facts`, a constraint
-seals it. PostgreSQL then skips it in searches for open jobs.
+Ids begin with the milliseconds of their creation. A day is therefore a range of ids, and the id
+stays the primary key. Other jobs are in the default partition `jobs_rest` and are deleted row by
+row. When all jobs of a partition have ended and have rows in `result_facts`, a constraint (seal)
+forbids open jobs in it. Searches for open jobs then skip it.
 
 References to jobs have no foreign keys here, because detaching a referenced partition would stop
 the service. Instead a trigger deletes the rows that refer to a deleted job. Rows that refer to a
 partition are deleted before the partition.
 
-All changes wait at most `LOCK_TIMEOUT` for their locks. The next round tries again.
-"""
+All changes wait at most `LOCK_TIMEOUT` for their locks. The next round tries again."""
 
 from __future__ import annotations
 
@@ -155,8 +155,8 @@ def _try_lock(connection: Connection, number: int) -> bool:
 
 
 def maintain(engine: Engine, now: datetime) -> int:
-    """Create the partitions of coming days, and seal ended ones against open jobs. Return how
-    many."""
+    """Create the partitions of the coming days, and forbid open jobs in past partitions (seal
+    them). Return the number of partitions created or sealed."""
     with transaction(engine) as connection:
         existing = partitions(connection)
     created = 0
@@ -169,8 +169,9 @@ def maintain(engine: Engine, now: datetime) -> int:
 
 
 def make_day(connection: Connection, day: datetime) -> bool:
-    """Create the partition of this day. Return False if the default partition has jobs of that
-    day; these jobs and the day's later ones stay there."""
+    """Create the partition of this day. Return False, without creating the partition, if the
+    default partition already has jobs of that day. All jobs of that day then stay in the default
+    partition."""
     lower, upper = first_id(day), first_id(day + DAY)
     rest = _rows(REST).c
     if connection.execute(select(exists().where(rest.id >= lower, rest.id < upper))).scalar_one():
@@ -190,7 +191,8 @@ def _rows(name: str) -> TableClause:
 
 
 def _seal(engine: Engine, part: JobPartition) -> bool:
-    """Seal the partition against open jobs. Return False while it holds an open job."""
+    """Add a constraint to the partition that forbids open jobs (a seal). Return False while the
+    partition holds an open job."""
     if not part.has_seal and not in_short_lock(engine, lambda connection: _close(connection, part)):
         return False
     validate = text(f"ALTER TABLE {part.name} VALIDATE CONSTRAINT {SEAL}")  # it stops nobody
@@ -198,8 +200,8 @@ def _seal(engine: Engine, part: JobPartition) -> bool:
 
 
 def _close(connection: Connection, part: JobPartition) -> bool:
-    """Forbid open jobs in the partition, and jobs outside of batches without a row in the results
-    table. Return False if the partition has such a job."""
+    """Forbid open jobs in the partition by a constraint, and jobs outside of batches without a row
+    in the results table. Return False if the partition has such a job."""
     connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
     job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
@@ -254,7 +256,8 @@ def _drop(engine: Engine, part: JobPartition, older_than: timedelta) -> bool:
 
 
 def _forget_some(engine: Engine, reference: Column[str], part: JobPartition) -> int:
-    """Delete some rows that refer to a partition; return how many."""
+    """Delete up to PORTION rows that refer to jobs of a partition. Return the number of deleted
+    rows."""
     rows = reference.table.primary_key.columns
     some = select(*rows).where(reference >= part.lower, reference < part.upper).limit(PORTION)
     with transaction(engine) as connection:
@@ -284,7 +287,8 @@ def remove_boundary(engine: Engine) -> None:
 
 
 def _drop_left(connection: Connection) -> bool:
-    """Drop the leftover constraint. Return False if the conversion is still running."""
+    """Drop the constraint that an interrupted conversion to partitions left. Return False if a
+    conversion is running."""
     if not _try_lock(connection, CONVERSION):
         return False
     drop_boundary(connection)

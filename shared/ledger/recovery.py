@@ -43,8 +43,8 @@ def take_waiting(
 def take_unclaimed(
     connection: Connection, queue: MetricQueue, *, limit: int, again_after: timedelta
 ) -> list[str]:
-    """Take at most `limit` queued jobs of this queue whose message was probably lost, oldest
-    first."""
+    """Return the ids of at most `limit` queued jobs of this queue whose message was probably lost,
+    oldest first. Postpone their next check by `again_after`."""
     return _take(
         connection,
         (IS_QUEUED, ~IS_WAITING, *queue.job_filters),
@@ -61,8 +61,8 @@ def take_orphans(
     again_after: timedelta,
     max_attempts: int,
 ) -> list[str]:
-    """Take running jobs of this queue that lost their worker and have more than one attempt
-    left."""
+    """Return the ids of running jobs of this queue that lost their worker and have more than one
+    attempt left. Postpone their next check by `again_after`."""
     innocent = tried_attempts < max_attempts - 1
     conditions = (*EXPIRED, innocent, *queue.job_filters)
     return _take(connection, conditions, limit=limit, again_after=again_after)
@@ -94,8 +94,8 @@ def fail_exhausted(
     error: Mapping[str, Any],
     silent_for: timedelta | None = None,
 ) -> list[tuple[str, str]]:
-    """End the jobs whose last attempt also lost its worker; return (id, metric) of each. With
-    `silent_for`, end only jobs whose worker is alive but has been silent for this long."""
+    """Fail the jobs that lost their worker in the last attempt. Return (id, metric) of each job.
+    With `silent_for`, fail only jobs whose worker is alive but has not responded for this long."""
     silent = () if silent_for is None else (_is_silent(silent_for),)
     rows = connection.execute(
         update(jobs)
@@ -114,9 +114,9 @@ def fail_exhausted(
 
 
 def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
-    """Return the condition that the claiming process has database sessions, but none was active
-    lately. A dead process has no session. A working process is active every second while it holds a
-    claim."""
+    """Return the condition that the process that claimed a job has database sessions, all inactive
+    for `silent_for`. A dead process has no session. A working process is active every second while
+    it holds a claim."""
     ours = select(SESSIONS.c.pid).where(SESSIONS.c.application_name == jobs.c.claimed_by)
     spoke = ours.where(SESSIONS.c.state_change > func.now() - silent_for)
     return and_(ours.exists(), ~spoke.exists())

@@ -1,5 +1,5 @@
-"""Idempotency keys. A key belongs to one request. While the created jobs are kept, repeating the
-request creates no new ones."""
+"""Idempotency keys. A key belongs to one request. Repeating the request with its key creates no new
+jobs, as long as the jobs of the first call are kept."""
 
 from __future__ import annotations
 

@@ -100,7 +100,8 @@ def write_of_lines(
 
 
 def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
-    """Write rows of the results table for ended jobs without a batch; return how many."""
+    """Write rows of the results table for at most `most` ended jobs that belong to no batch. Return
+    the number of rows."""
     query = (
         select(
             jobs.c.id.label("source"),
@@ -138,7 +139,8 @@ def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) 
 
 
 def _write_new(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> None:
-    """Write new rows, push their scores, and add them to the hourly sums."""
+    """Write new rows to the results table, queue the export of their scores, and add the scores to
+    the hourly sums."""
     scores = _write(connection, plans, lines)
     enqueue_scores(connection, scores)
     by_metric: defaultdict[str, list[Facts]] = defaultdict(list)
@@ -172,8 +174,8 @@ def _write(connection: Connection, plans: Plans, lines: Sequence[Facts]) -> list
 
 
 def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> FinishedScore:
-    """Return the finished score with the tracing context of the batch line, because equal lines
-    share a job that may have another line's context."""
+    """Return the finished score. Its tracing context comes from the batch line, because equal lines
+    share a job, and that job has the context of only one line."""
     trace = job.request if row["batch_id"] is None else line.get("caller")
     error = job.error if row["status"] == FAILED else None
     return FinishedScore(
@@ -187,8 +189,8 @@ def _ended_score(plan: FactPlan, line: Facts, row: Facts, job: Row[Any]) -> Fini
 
 
 def _ended_jobs(connection: Connection, plan: FactPlan, ids: Iterable[str]) -> dict[str, Row[Any]]:
-    """Map each id to the job's row: the values selected from its result by the paths, and its
-    reasons."""
+    """Map each id to the job's row, with the values at the plan's paths in its result.
+    `reasons` lists why the result is surprising."""
     document = (
         select(jobs.c.id, DOCUMENT.label("document"))
         .where(jobs.c.id.in_(list(ids)))
@@ -240,7 +242,8 @@ def _without_tokens(document: ColumnElement[Any]) -> ColumnElement[Any]:
 
 
 def _reasons(rules: SurprisingRules, document: ColumnElement[Any]) -> Any:
-    """Return the names of the matching rules, in the order of the rules."""
+    """Return an SQL expression for the names of the rules that match the JSON document, in the
+    order of the rules."""
     rule = (
         func.unnest(
             literal([rule.name for rule in rules.listed], ARRAY(String)),
@@ -340,7 +343,8 @@ def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
 
 
 def _word(value: Json) -> str | None:
-    """Replace U+0000 and lone surrogates, which PostgreSQL cannot store."""
+    """Return the text with U+0000 and lone surrogates replaced, since PostgreSQL cannot store them.
+    Return None if the value is not a text."""
     if not isinstance(value, str):
         return None
     return value.replace("\0", "\ufffd").encode("utf-8", "replace").decode()

@@ -48,8 +48,8 @@ def latest_id(older_than: timedelta) -> str:
 def oldest_batch(
     connection: Connection, older_than: timedelta, but: Sequence[str] = ()
 ) -> str | None:
-    """Return the oldest batch that ended longer ago than `older_than`, or its tenant's own
-    retention. Batches in `but` are left out."""
+    """Return the id of the oldest batch that ended longer ago than its retention period, or None.
+    The period is `older_than`, unless the tenant has its own. Batches in `but` are left out."""
     ended = func.coalesce(
         batches.c.completed_at, batches.c.cancelled_at, batches.c.expired_at, batches.c.failed_at
     )
@@ -97,7 +97,8 @@ def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
 
 
 class FinishedInput(NamedTuple):
-    """A file that no open batch reads, described by its ended batch."""
+    """An input file that is used only by batches that have ended, with data of one of these
+    batches."""
 
     batch_id: str
     file_id: str
@@ -107,8 +108,9 @@ class FinishedInput(NamedTuple):
 
 
 def finished_inputs(connection: Connection, limit: int, after: str = "") -> list[FinishedInput]:
-    """Return input files of ended batches: files with a private line, and files that were not read
-    to their end. Only batches with an id greater than `after` are searched."""
+    """Return input files of ended batches whose texts must not be kept, or whose file was only read
+    in part. Files that an open batch uses are left out. Only batches with an id greater than
+    `after` are searched."""
     unread = and_(batches.c.in_progress_at.is_(None), batches.c.read_bytes < files.c.bytes)
     other = batches.alias()
     in_use = exists().where(other.c.input_file_id == files.c.id, other.c.status.in_(OPEN))
@@ -124,8 +126,8 @@ def finished_inputs(connection: Connection, limit: int, after: str = "") -> list
 
 
 def mark_read(connection: Connection, file: FinishedInput, *, keeps_text: bool) -> None:
-    """Record that the file has been searched completely. `keeps_text` says if its text may be
-    kept."""
+    """Record that the batch's input file has been read completely. `keeps_text` is True if the
+    service may keep the file's text."""
     connection.execute(
         update(batches)
         .where(batches.c.id == file.batch_id)

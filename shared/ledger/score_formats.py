@@ -64,14 +64,15 @@ class ScoreRecord:
 
     @property
     def label(self) -> VerdictWord | None:
-        """Return the verdict, or `not_tested` for a part without a number."""
+        """Return the verdict, or `not_tested` if there is no verdict, no score and no error."""
         if self.verdict is None and self.error_type is None and self.score is None:
             return "not_tested"
         return self.verdict
 
     @property
     def ours(self) -> Json:
-        """Return the properties of the score under short names."""
+        """Return the properties of the score, such as job id, metric version and verdict, under the
+        service's own names. Missing values are left out."""
         properties = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
         return {name: value for name, value in properties.items() if value is not None}
 

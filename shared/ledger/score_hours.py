@@ -1,9 +1,8 @@
 """Scores by hour, metric, version, model and variant. These numbers are kept longer than the jobs.
 
 A score belongs to the hour in which its job ended. A request that was changed on a page and scored
-again is an experiment, so it is counted separately. A row of `result_facts` is added when it is
-first written. Later rewrites change no past hour.
-"""
+again is an experiment, so it is counted separately. A score is counted when its row of
+`result_facts` is first written. Later changes of the row do not change the counts."""
 
 from __future__ import annotations
 
@@ -166,8 +165,8 @@ def days_of(
 def _summed(
     by: Sequence[ColumnElement[Any]], tenant: str, since: datetime, until: datetime
 ) -> Select[Any]:
-    """Return a query that sums in the database, because a month of five models has 3,600 hours with
-    25 counts each."""
+    """Return a query that sums the hourly rows for each value of `by`. The database computes the
+    sums, because five models have 3,600 hourly rows a month, each with 25 counts."""
     numbers = [func.sum(HOURS[name]).label(name) for name in NUMBERS]
     bins = [func.sum(HOURS.bins[number]) for number in range(1, BINS + 1)]
     verdicts = [func.sum(HOURS.verdicts[number]) for number in range(1, len(VERDICTS) + 1)]
@@ -179,7 +178,7 @@ def _summed(
 
 
 def _read(row: Row[Any]) -> ScoreSums:
-    """Return the sums in the last columns of a row."""
+    """Return the sums of a row. The counts by score bin and by verdict are its last columns."""
     counts = [int(count) for count in row[-BINS - len(VERDICTS) :]]
     return ScoreSums(
         int(row.results),
@@ -201,8 +200,8 @@ def delete_before(connection: Connection, days: int = KEPT_DAYS) -> int:
 def first_days(
     connection: Connection, tenant: str, since: datetime
 ) -> dict[tuple[str, str], dict[datetime, str]]:
-    """Return, per (metric, model), each day on which a new version or variant first scored, with
-    its name."""
+    """Return, for each (metric, model), the days since `since` on which a new version or variant
+    first scored. Each day maps to the name of that variant and version."""
     first = func.min(HOURS.hour).label("first")
     key = HOURS.metric, HOURS.model, HOURS.metric_version, HOURS.variant
     rows = connection.execute(

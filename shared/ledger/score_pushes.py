@@ -1,10 +1,10 @@
 """Scores to send to endpoints that use other tools' formats.
 
-A delivery is created in the transaction that writes the row of an ended line or job in
-`result_facts`. The row is written once, so each score is sent once, and ending a job needs no extra
-work. A batch line counts like a job. The content consists of numbers, ids and the service's own
-words. It is fixed here, so every attempt sends the same content.
-"""
+A delivery is created in the transaction that writes a finished line or job to the table
+`result_facts`. Each row is written once, so each score is sent once, and finishing a job
+takes no longer. A batch line counts like a job. The content consists of numbers, ids and
+the service's own terms. It is fixed when the delivery is created, so every attempt sends
+the same content."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ OUR_FACTS = ("metric_version", "variant", "model", "chance")
 
 @dataclass(frozen=True)
 class FinishedScore:
-    """An ended line or job. `facts` is its row of the results table. `parts` maps names to numbers.
-    `webhook` is the only endpoint that receives the score, if the request names one."""
+    """An ended line or job whose score is sent to other tools. `facts` is its row of the results
+    table. `parts` maps the names of the score's parts to numbers. `webhook` is the only endpoint
+    that receives the score, if the request names one."""
 
     facts: Mapping[str, Any]
     parts: Mapping[str, float | None]
@@ -100,8 +101,8 @@ def _matches(endpoint: Row[Any], score: FinishedScore) -> bool:
 
 
 def in_sample(endpoint_id: str, key: str, share: float) -> bool:
-    """Return True if this key is in a sample of this share, [0, 1]. The same key always gives the
-    same answer."""
+    """Return True if this endpoint's random sample contains the key. `share` is the size of the
+    sample, [0, 1]. The same endpoint and key always give the same answer."""
     digest = hashlib.blake2b(f"{endpoint_id} {key}".encode(), digest_size=7).digest()
     return int.from_bytes(digest) < share * 2**56
 

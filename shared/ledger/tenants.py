@@ -1,4 +1,4 @@
-"""How long each tenant's data is kept, if its term differs from `TOUCHSTONE_RETENTION_HOURS`."""
+"""The retention period of each tenant whose period differs from `TOUCHSTONE_RETENTION_HOURS`."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ tenants = Table(
 
 
 def kept_for(tenant: ColumnElement[str], default: timedelta) -> ColumnElement[timedelta]:
-    """Return how long this tenant's data is kept. `default` applies to tenants without a term of
-    their own."""
+    """Return the retention period of this tenant's data. `default` applies to tenants without a
+    period of their own."""
     own = select(tenants.c.retention).where(tenants.c.name == tenant).correlate_except(tenants)
     return func.coalesce(own.scalar_subquery(), default)
 
@@ -49,7 +49,7 @@ def retention_of(connection: Connection, tenant: str) -> timedelta | None:
 
 def set_retention(connection: Connection, tenant: str, term: timedelta | None) -> None:
     """Set the tenant's retention; None restores the default. Stored files that would be kept for
-    longer get an earlier end; no file gets a later one."""
+    longer than the new retention expire earlier. No file is kept longer than before."""
     connection.execute(delete(tenants).where(tenants.c.name == tenant))
     if term is None:
         return

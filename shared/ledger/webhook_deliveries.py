@@ -1,7 +1,7 @@
-"""Takes due webhook deliveries in fair shares, records outcomes, and replays failed deliveries. A
-taken delivery is identified by (id, attempt), like a job's claim. Every later write checks the
-attempt, so a scheduler that was considered dead changes nothing. All times are those of the
-database."""
+"""Takes due webhook deliveries in fair shares for all tenants, records outcomes, and replays failed
+deliveries. A taken delivery is identified by (id, attempt), like a job's claim. Every later write
+checks the attempt. A scheduler that was considered dead can thus change nothing. All times are
+times of the database."""
 
 from __future__ import annotations
 
@@ -163,12 +163,13 @@ def record_success(connection: Connection, together: Sequence[Delivery], status:
 def record_error(
     connection: Connection, delivery: Delivery, refusal: DeliveryRefusal, schedule: Sequence[float]
 ) -> After | None:
-    """Record a failed attempt. Return its consequence, or None if the attempt is no longer valid.
+    """Record a failed attempt. Return what follows from it, or None if the attempt is no longer
+    valid.
 
-    `schedule` holds the seconds before each attempt. The next wait is at least that long, and as
-    long as the receiver requested, up to 24 h. After the last attempt the delivery has failed. An
-    endpoint is disabled if it answered 410, or if no delivery succeeded in all that time.
-    """
+    `schedule` holds the seconds before each attempt. If the receiver requested a longer wait,
+    the next attempt waits that long, up to 24 h. The delivery fails after the last attempt. An
+    endpoint is disabled if it answered 410. It is also disabled if this delivery failed and no
+    delivery has succeeded since its creation."""
     last = {"last_status": refusal.status, "last_error": refusal.reason}
     if refusal.status == 410:
         return _disable(connection, delivery, "the endpoint answered with status 410 Gone", last)
@@ -225,7 +226,8 @@ def _end(connection: Connection, delivery: Delivery, **values: Any) -> bool:
 
 
 def _write(connection: Connection, delivery: Delivery, **values: Any) -> bool:
-    """Update the delivery if this is its latest attempt and it is still open."""
+    """Update the delivery if this is its latest attempt and it is still pending. Return True if it
+    was updated."""
     row = connection.execute(
         update(deliveries)
         .where(

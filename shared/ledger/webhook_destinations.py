@@ -75,9 +75,9 @@ class DestinationPolicy:
         self._check_https_and_port(destination)
 
     async def check_name(self, destination: Destination, resolver: Resolve) -> None:
-        """Check that a name resolves into an allowed network, if its URL requires one. Raises
-        ForbiddenDestination. A name that cannot be resolved passes, because nothing can be sent to
-        it."""
+        """Check the addresses that a host name resolves to, unless it is a public name with HTTPS
+        and an allowed port. Raises ForbiddenDestination if an address is not allowed. A name that
+        cannot be resolved passes, because nothing can be sent to that name."""
         if _parse_host(destination.host) is not None:
             return  # checked as an address
         with suppress(ForbiddenDestination):
@@ -153,8 +153,8 @@ def read(url: str) -> Destination:
 
 
 def _parse_host(host: str) -> Address | None:
-    """Return the host's address, or None for a name. Raises ForbiddenDestination. Sockets accept
-    more spellings of an address than this function does, and libraries differ."""
+    """Return the host's address, or None if the host is a name. Raises ForbiddenDestination for an
+    unusual spelling of an IPv4 address, because libraries differ in which spellings they accept."""
     if is_localhost(host):
         return LOOPBACK
     try:
@@ -235,7 +235,8 @@ def is_inside(host: str) -> bool:
 
 
 def is_public(address: Address) -> bool:
-    """Return True if the canonical address is public unicast and does not embed another address."""
+    """Return True if the canonical address is public unicast. IPv6 addresses with an embedded IPv4
+    address (6to4, Teredo) are not public."""
     if isinstance(address, IPv4Address):
         return not any(address in network for network in INTERNAL_V4)
     inside = any(address in network for network in INTERNAL_V6)

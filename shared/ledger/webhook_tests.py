@@ -73,8 +73,8 @@ def request_test(connection: Connection, endpoint_id: str, tenant: str, test_id:
 
 
 def _body(test_id: str, endpoint: Endpoint) -> str:
-    """Return the body of the test event. For other tools' score formats, it is an example score
-    with a made-up trace id."""
+    """Return the body of the test event. For an endpoint with another tool's score format, the body
+    is an example score with a made-up trace id."""
     if endpoint.format not in FORMATS:
         return body_of(EVENT, {"id": endpoint.id, "object": "webhook_endpoint"})
     digits = test_id.removeprefix("msg_")

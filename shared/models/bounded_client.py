@@ -50,7 +50,8 @@ _limit: ContextVar[_Limit] = ContextVar("limit")
 
 
 def bounded_client(timeout: httpx.Timeout, limits: httpx.Limits) -> httpx.Client:
-    """Return a client to use with `receive`. It uses the proxies of the environment."""
+    """Return an HTTP client whose responses must be read with `receive`, which limits their size
+    and time. It uses the proxies set in environment variables."""
     client = httpx.Client(
         timeout=timeout,
         limits=limits,

@@ -4,13 +4,14 @@ of texts in words.
 Supports vLLM, SGLang, TEI, infinity and KServe v2. Raw logits are requested if the server has them.
 They are mapped to labels with the entry's mapping and activation, as for models in this process.
 TEI applies softmax to every head with several outputs, even multi-label ones. A server may apply an
-activation, which is detected by requesting the same text both ways. Probabilities are then
+activation, which is detected by requesting a text with and without it. Probabilities are then
 converted back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Values must fit the
 mapping: rows of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too long are
 rejected by the server and never cut.
 
 Source: specs "models" §4.4; vLLM docs, classify; SGLang docs, classify_models;
-text-embeddings-inference `router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`."""
+text-embeddings-inference `router/src/http/types.rs`; infinity
+`fastapi_schemas/pymodels.py`."""
 
 from __future__ import annotations
 
@@ -232,8 +233,9 @@ def _is_normalized(values: Floats) -> bool:
 def _order(
     mapping: LabelMapping, names: Sequence[str] | None, answered: Sequence[str] | None
 ) -> list[int]:
-    """Return the column of each output of the mapping in an answer. Columns match by name. If the
-    entry renames LABEL_0 and so on, they match by these numbers."""
+    """Return, for each output of the mapping, its column in the server's answer. Columns match by
+    name. If the entry renames LABEL_0, LABEL_1 and so on, they match by these numbers. Raises
+    BadInput."""
     count = len(mapping.outputs)
     if answered is None:
         return list(range(count))
@@ -375,7 +377,8 @@ BY_NAME: Mapping[str, ClassificationProtocol] = {
 
 
 def find_protocol(connection: Connection) -> str:
-    """Return the kind of server that its endpoints report. Raises BadInput if none reports it."""
+    """Return the protocol of a classification server, found from the answers of its endpoints.
+    Raises BadInput if no endpoint answers with a known protocol."""
     for path in ("/info", "/models", "/v1/models"):
         try:
             answer = connection.get_at_root(path)

@@ -33,8 +33,8 @@ def is_written(table: PromptTable | None) -> bool:
 def with_only_category(
     judged: Judgement, table: PromptTable | None, least: Mapping[str, float]
 ) -> Judgement:
-    """Add the guard model's category to a judgement that the text is hateful, if the model has only
-    one. `least` maps labels to their decision thresholds."""
+    """If the text is judged hateful and the guard model has only one category, add that category to
+    the judgement. `least` maps labels to their decision thresholds."""
     categories = (table and table.categories) or {}
     if len(categories) != 1 or judged.probabilities is None or HATEFUL not in judged.labels:
         return judged

@@ -86,8 +86,9 @@ class Judge(Protocol):
         """Return an array of shape (variations, labels) with probabilities for each example."""
 
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
-        """Return label probabilities of each example's word variations, each judged as a string. A
-        variation that cannot be judged gets a reason (deviates from specs "models" §4.1)."""
+        """Return label probabilities of texts in which words were deleted, masked or replaced. Each
+        variation is rendered as a string and classified like any text. A variation without
+        probabilities gets a reason (deviates from specs "models" §4.1)."""
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod
@@ -124,8 +125,8 @@ class Writer(Protocol):
         not stated."""
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return a completion of each prompt, sampled with the seed and the prompt's `draw` or
-        index."""
+        """Return a completion of each prompt. The random state depends on the seed and the prompt's
+        `draw`, or its index if `draw` is missing."""
 
     def score(self, prompts: Sequence[Prompt], completions: Sequence[str]) -> list[Completion]:
         """Return token log-probabilities of each completion after its prompt."""
@@ -175,9 +176,9 @@ class Models(Protocol):
 
 
 class CatalogueModels(ABC):
-    """The base class of all implementations of `Models`. Its methods raise BadInput for an unknown
-    name or another kind of model. They raise ModelNotReady if the model is not loaded, or its
-    server is unreachable."""
+    """The base class of all implementations of `Models`. Methods raise BadInput for an unknown name
+    or a model of the wrong kind. They raise ModelNotReady if the model is not loaded, or its server
+    is unreachable."""
 
     def __init__(self, catalogue: Catalogue, states: ModelStates | None = None) -> None:
         self._catalogue = catalogue
@@ -202,8 +203,8 @@ class CatalogueModels(ABC):
         return self.language_model(name)
 
     def _entry(self, name: str, *kinds: ModelKind) -> ModelEntry:
-        """Return the model's entry. The reader of explanations has an entry that no request can
-        name."""
+        """Return the catalogue entry of a model. The text classifier that reads explanations has a
+        built-in entry, which requests cannot name."""
         if name == READER.name:
             return READER
         entry = self._catalogue.of_kind(name, *kinds)
@@ -323,8 +324,8 @@ def generate(prompts: Sequence[PromptOfRequest]) -> list[Completion]:
 
 
 def _number_samples(prompts: Sequence[PromptOfRequest]) -> list[Prompt]:
-    """Number the sampled prompts that share owner, model and sampling. Prompts with temperature 0
-    stay unchanged."""
+    """Number the sampled prompts of the same owner, model and sampling settings, so that each
+    prompt gets another sample. Prompts with temperature 0 stay unchanged."""
     counts: Counter[tuple[int, str, Sampling]] = Counter()
     numbered = []
     for row in prompts:

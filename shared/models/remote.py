@@ -146,7 +146,7 @@ def response_list(call_id: str) -> str:
 @lru_cache(maxsize=MOST_SERVERS)
 def response_client(address: str) -> redis.Redis:
     """Return a client for blocking reads, with a socket timeout longer than any read. `address` is
-    that of the Redis server with the call's queue."""
+    the address of the Redis server that holds the call's queue."""
     return client(
         LONGEST_BLOCK_SECONDS,
         patient=True,
@@ -288,7 +288,8 @@ def register_model_task(service: ModelService) -> Any:
 
 
 def handle_call(message: str) -> None:
-    """Perform one call, unless its caller no longer waits for it."""
+    """Perform one model call for another process, unless the caller no longer waits for the
+    answer."""
     try:
         call = RemoteCall.model_validate_json(decode_message(message))
     except (

@@ -213,8 +213,8 @@ def _reading_fields(judgement: Judgement) -> dict[str, Any]:
 
 
 def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0) -> dict[str, str]:
-    """Return the metrics that the server's judgements support. No server shows tokens, so ICE uses
-    words."""
+    """Return for HateXScore, ICE and FTC if the server's label probabilities are sufficient, or why
+    not. No server shows its tokens, so ICE uses words."""
     unread = judgement.unread.code if judgement.unread else None
     coarse = judgement.reading == "votes" and votes < FEWEST_VOTES
     support = {"ICE": f"no P (votes < {FEWEST_VOTES})" if coarse else "words"}

@@ -83,9 +83,9 @@ class FieldRefused(BadInput):
 
 
 class AnswerUnread(ScoringError):
-    """A server's answer cannot be read, such as a page of a proxy. A test of abilities counts it as
-    a missing ability. For a job it counts as an unreachable server (`readable_answers`). The detail
-    repeats nothing of the server's answer."""
+    """A server's answer cannot be read, for example because a proxy sent a page. In a test of
+    abilities this counts as a missing ability. For a job it counts as an unreachable server
+    (`readable_answers`). The detail quotes nothing from the answer."""
 
 
 @contextlib.contextmanager
@@ -110,8 +110,8 @@ class Address:
         return self.entry.location.rstrip("/")
 
     def sent_headers(self) -> dict[str, str]:
-        """Return the headers with the key. Raises Unavailable if an environment variable is not
-        set."""
+        """Return the headers of a request, with the server's API key if the entry names one. Raises
+        Unavailable if a required environment variable is not set."""
         headers = self._expand(self.entry.headers)
         if self.entry.api_key_env is None or self.entry.auth == "none":
             return headers
@@ -122,11 +122,13 @@ class Address:
         return headers | authorization
 
     def sent_query(self) -> dict[str, str]:
-        """Return the query. Raises Unavailable if an environment variable is not set."""
+        """Return the query parameters of the address with environment variables inserted. Raises
+        Unavailable if a variable is not set."""
         return self._expand(self.entry.query)
 
     def redacted(self, words: str) -> str:
-        """Return a server's message without the secrets that were sent to it."""
+        """Return a server's message with all secrets of the model's entry replaced by
+        `[redacted]`."""
         names = [] if self.entry.api_key_env is None else [self.entry.api_key_env]
         for value in (*self.entry.headers.values(), *self.entry.query.values()):
             names += VARIABLE.findall(value)
@@ -267,7 +269,8 @@ class Connection:
         return FieldRefused(detail, pointer=pointer, words=f"{parameter} {words}")
 
     def _read(self, response: httpx.Response) -> Any:
-        """Return a JSON object, or the list that text-embeddings-inference returns."""
+        """Parse the response's body as JSON, which must be an object or a list. Raises AnswerUnread
+        for other bodies, and Unavailable if there are too many values."""
         if response.content.count(b",") > self._most_bytes // BYTES_OF_A_VALUE:
             raise Unavailable(
                 f"the answer from the server of {self.name!r} has too many JSON values"
@@ -346,7 +349,8 @@ def _pause(state: RetryCallState) -> float:
 
 
 class _NoQuery(logging.Filter):
-    """Removes queries from httpx's log of addresses, because they may contain a key."""
+    """Log filter that removes the query from URLs in httpx's messages, because it may contain a
+    key."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if isinstance(record.args, tuple):
@@ -399,7 +403,8 @@ class ServerRateLimiter:
             pause(seconds)
 
     def _too_early(self, most: int) -> float:
-        """Return the seconds until a request is allowed, or 0 if it was counted."""
+        """Return 0 if the request is allowed, and count it. Otherwise return the seconds until a
+        request is allowed. `most` is the limit per minute."""
         try:
             _, take = _redis()
             return float(take(keys=[self._key], args=[most, secrets.token_hex(8)])) / 1e6

@@ -103,7 +103,8 @@ class ServerRecord(Message):
     abilities: ServerAbilities
 
     def is_due(self, entry: ModelEntry, now: float) -> bool:
-        """Return True if the server must be tested again: daily, or sooner if it was unusable."""
+        """Return True if the server must be tested again: after a day, sooner if it was unusable,
+        or if its entry was changed."""
         validity = DAY if self.abilities.is_usable else UNUSABLE_SECONDS
         return now - self.at >= validity or self.entry != fingerprint(entry)
 
@@ -124,8 +125,9 @@ def read() -> dict[str, ServerRecord]:
 
 
 def refresh(entry: ModelEntry, probe: Callable[[ModelEntry], ServerAbilities]) -> bool:
-    """Test the server if its last test is too old and no other worker tests it. Return True if it
-    was tested. If the server is unreachable, its record stays unchanged. Raises RedisError."""
+    """Probe the model server if its record is out of date and no other worker is probing it. Return
+    True if it was probed. The record of an unreachable server stays unchanged. Raises RedisError.
+    """
     now = float(board_client().time()[0])
     record = read().get(entry.name)
     if record is not None and not record.is_due(entry, now) and entry.name not in contradicted:

@@ -1,11 +1,9 @@
-"""Variations of a text made by deleting, masking or replacing words. They are strings, judged like
-any text.
+"""Variations of a text made by deleting, masking or replacing words. They are scored as strings.
 
-Models behind a server support nothing else, because they show no tokens (`ServerModel`).
+Models behind a server support only such variations, because servers give no access to tokens.
 
 One blank next to a deleted word is deleted too, a space if possible, so that line breaks stay.
-Deletion never joins two separate words. Rendering takes linear time. Source: specs "models" §4.2.
-"""
+Deletion never joins two words. Rendering takes linear time. Source: specs "models" §4.2."""
 
 from __future__ import annotations
 
@@ -37,9 +35,9 @@ class ExampleReader(Protocol):
 def judged_words(
     judge: ExampleReader, asked: Sequence[WordRows], mask_text: str
 ) -> list[WordJudgements]:
-    """Return label probabilities of each example's variations. Equal strings are judged once. A
-    variation is marked as unread if it has too few sampled answers to show small differences
-    (`Judgement.fine`)."""
+    """Return label probabilities of each example's variations. Equal texts are judged once. A
+    variation is marked as unread if its probability comes from too few sampled answers to show
+    small differences (`Judgement.fine`)."""
     rendered = [render_rows(rows, mask_text) for rows in asked]
     distinct: dict[tuple[object, ...], Example] = {}
     for examples in rendered:
@@ -58,7 +56,8 @@ def judged_words(
 
 
 def _content(example: Example) -> tuple[object, ...]:
-    """Return a key of the example. Template and prompt are compared by identity."""
+    """Return a key by which equal examples can be found. Templates and prompts are compared by
+    identity."""
     return example.text, example.text_pair, id(example.template), id(example.prompt)
 
 
@@ -117,8 +116,9 @@ def _in_a_word(character: str) -> bool:
 
 
 class ServerModel:
-    """Base class of models behind a server. Variations in words are judged as strings. Operations
-    that no server supports raise ModelCannot."""
+    """Base class of models that run on a server. Changed versions of a text, with words deleted,
+    masked or replaced, are sent as strings. Operations that no server supports raise ModelCannot.
+    """
 
     def __init__(self, entry: ModelEntry) -> None:
         self._entry = entry
@@ -150,7 +150,7 @@ class ServerModel:
         raise unsupported_error(self._entry, "token_rows")
 
     def judge_rows(self, asked: Sequence[ExampleRows]) -> NoReturn:
-        """Raise ModelCannot, because no server accepts variations in tokens."""
+        """Raise ModelCannot, because no server accepts variations of a text as tokens."""
         raise unsupported_error(self._entry, "token_rows")
 
     def attributions(

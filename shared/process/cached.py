@@ -1,11 +1,11 @@
 """Caches for properties of instances, and for functions of callers' texts.
 
-`cached_property` is that of `functools` since Python 3.12, without a lock. In 3.11 all instances of
-a class share one lock, so a thread that computes or waits for a model blocks all others.
+`cached_property` works like the one of `functools` since Python 3.12, without a lock. In
+3.11 all instances of a class share one lock, so a thread that computes or waits for a model
+blocks all others.
 
-`cache_results` is `lru_cache` with a limit in bytes. Texts have any length, and a caller that never
-repeats a text would fill an ordinary cache.
-"""
+`cache_results` is `lru_cache` with a limit in bytes. Texts have any length, and a caller
+that never repeats a text would fill an ordinary cache."""
 
 from __future__ import annotations
 

@@ -66,8 +66,8 @@ def secret_sealer(settings: Settings) -> Sealer | None:
 
 def text_key(text: str, settings: Settings) -> str | None:
     """Return a keyed BLAKE2b hash of the text, 32 hexadecimal digits, or None if no key is
-    configured. The last key is used, so adding a new first key changes nothing. Nobody without the
-    key can test a guessed text."""
+    configured. It uses the last configured key, so adding a new first key changes no hash. Without
+    the key, nobody can test whether a guessed text has this hash."""
     if settings.secret_keys is None:
         return None
     key = hashlib.sha256(settings.secret_keys.get_secret_value().split(",")[-1].strip().encode())

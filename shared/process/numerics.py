@@ -1,13 +1,12 @@
-"""Bit-identical matrix products: the setting that each processor needs, and where equal bits are
-promised.
+"""Bit-identical matrix products: the settings that processors need for them, and the cases in which
+they are guaranteed.
 
 Intel's MKL chooses its algorithm by the shape of a product, so the last bits of a row depend on the
 other rows. A strict mode of conditional numerical reproducibility prevents that at the same speed.
 Source: Intel oneMKL Developer Guide, "Reproducibility Conditions". Measured on a Xeon with AMX: 11
 tests of `tests/inference/test_classifier.py` fail without the mode, none with it. On AMD the
 default gives equal bits for products of 16 rows and more. No module imported here may load MKL,
-because MKL reads its mode at its first product.
-"""
+because MKL reads its mode at its first product."""
 
 from __future__ import annotations
 
@@ -82,7 +81,8 @@ def computes_bfloat16() -> bool:
 
 
 def computes_int8() -> bool:
-    """Return True if the processor multiplies int8 matrices in hardware and adds up in 32 bits."""
+    """Return True if the processor multiplies int8 matrices in hardware and accumulates in 32
+    bits."""
     return bool(INT8 & _flags())
 
 
@@ -117,13 +117,13 @@ def fast_arithmetic(kind: ModelKind) -> Arithmetic:
 def promised(
     device: str, dtype: str, *, small_products: bool, runtime: Runtime = "torch"
 ) -> Numerics:
-    """Return "bytes" if a row's result never depends on the other rows, else "tolerance".
+    """Return "bytes" if other rows never change the bits of a row's result, else "tolerance".
 
     `device` is torch's name, `cpu` or `cuda:0`. `small_products` is True if some products have
-    fewer than 16 rows; MKL's default is then not enough. Only the runtime torch promises bytes.
+    fewer than 16 rows. MKL's default is then not enough. Only the runtime torch can promise
+    bytes.
 
-    Call this when a model is loaded, because MKL uses the mode of its first product.
-    """
+    Call this when a model is loaded, because MKL uses the mode of its first product."""
     if device != "cpu" or dtype != "float32" or runtime != "torch":
         return "tolerance"
     if any(environment_value(name) is not None for name in OTHER_KERNELS):
@@ -135,8 +135,8 @@ def promised(
 
 
 def tolerance(dtype: str) -> float:
-    """Return the largest possible difference between two results for one row, if results may differ
-    in some bytes."""
+    """Return the largest difference between two probabilities of one row that rounding causes,
+    where results are not bit-identical."""
     return TOLERANCES.get(dtype, WIDEST)
 
 

@@ -37,8 +37,8 @@ def client(seconds: float, *, patient: bool, url: str | None = None, **more: Any
 
 @lru_cache(maxsize=1)
 def board_client() -> redis.Redis:
-    """Return a client for states that processes share. It decodes answers to strings, and has a
-    short timeout because callers cannot wait long."""
+    """Return a Redis client for reading and writing the status that processes share. Replies are
+    decoded to strings. The timeout is short because callers cannot wait long."""
     return client(BOARD_SECONDS, patient=False, decode_responses=True)
 
 

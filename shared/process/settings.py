@@ -39,7 +39,8 @@ from shared.process.settings_sources import (
 
 
 class Settings(FromEnvironment):
-    """The settings of every process, read from `TOUCHSTONE_<NAME>` or from the alias."""
+    """The settings of every process, read from the variable `TOUCHSTONE_<NAME>`, or from the
+    variable that the field's alias names."""
 
     # Stores
     redis_url: SecretStr = Field(

@@ -69,7 +69,8 @@ def nearest(name: str, names: Collection[str]) -> str | None:
 
 
 def validate_url(url: SecretStr, info: ValidationInfo) -> SecretStr:
-    """Check the address of a store. Raises ValueError without quoting the address."""
+    """Check the URL of a database or other store. Raises ValueError with a message that does not
+    quote the URL."""
     if (fault := _find_url_error(str(info.field_name).upper(), url.get_secret_value())) is not None:
         raise ValueError(fault)
     return url
@@ -95,7 +96,8 @@ def queue_urls(value: SecretStr | None) -> dict[str, str]:
 
 
 def validate_queue_urls(value: SecretStr | None) -> SecretStr | None:
-    """Check `SERVICE=URL` pairs. Raises ValueError as `queue_urls` does."""
+    """Return the value unchanged if all its `SERVICE=URL` pairs are valid. Raises ValueError,
+    without quoting an address."""
     queue_urls(value)
     return value
 
@@ -140,8 +142,8 @@ T = TypeVar("T")
 
 
 def entries(value: Any) -> Any:
-    """Split the text of a list into its entries. Other values are returned unchanged. Raises
-    ValueError if it begins like JSON but is not valid JSON."""
+    """Split the text of a list, separated by commas or as JSON, into its entries. Return other
+    values unchanged. Raises ValueError if the text begins with `[` but is not valid JSON."""
     if not isinstance(value, str):
         return value
     if not value.lstrip().startswith("["):
@@ -210,7 +212,8 @@ class FromEnvironment(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Put files of secrets before variables, so that setting both is detected as an error."""
+        """Return the sources with files of secrets before variables, so that setting both is
+        detected as an error."""
         return init_settings, SecretFiles(settings_cls), env_settings
 
 

@@ -145,8 +145,8 @@ tracer = trace.get_tracer("touchstone", SERVICE_VERSION)
 
 
 def configure_tracing(process: str) -> None:
-    """Export the traces of this process. `process` is gateway, scheduler, or a worker's
-    services."""
+    """Export the traces of this process. `process` is `gateway`, `scheduler`, or `worker-` followed
+    by the worker's services."""
     endpoint = settings().otlp_endpoint
     if endpoint is None:
         return

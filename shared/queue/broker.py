@@ -1,10 +1,9 @@
 """The queue: Celery over Redis. Messages contain only job ids.
 
 The jobs database is authoritative: a message may be lost or arrive twice. A metric has an
-interactive queue and a batch queue. `TOUCHSTONE_QUEUE_REDIS` moves a service's queues, and the
-calls of its models with their replies, to another Redis. A process receives messages from one
-server (`take_from`) and sends to all.
-"""
+interactive queue and a batch queue. `TOUCHSTONE_QUEUE_REDIS` assigns services to another Redis
+server, which then holds their queues, and the calls to their models with the replies. A process
+receives messages from one server (set by `take_from`) and sends to all."""
 
 from __future__ import annotations
 
@@ -66,8 +65,8 @@ def options() -> dict[str, Any]:
 
 
 def sort_queues(queues: Sequence[str]) -> list[str]:
-    """Put calls to models before jobs, because jobs wait for calls. The order is otherwise
-    unchanged."""
+    """Return the queues with those for model calls first, because jobs wait for calls. The order is
+    otherwise unchanged."""
     return sorted(queues, key=lambda queue: not is_call(queue))
 
 
@@ -77,8 +76,8 @@ def is_call(queue: str) -> bool:
 
 
 class CallsFirst(round_robin_cycle):  # type: ignore[misc]  # kombu is not typed
-    """The order in which Celery reads the queues: calls first. Queues of the same kind take
-    turns."""
+    """The order in which Celery reads the queues: calls to models before jobs. Queues of the same
+    kind take turns."""
 
     def consume(self, n: int) -> list[str]:
         return sort_queues(self.items)[:n]
@@ -156,7 +155,8 @@ def batch_queue(queue: str) -> str:
 
 
 def is_batch(queue: str) -> bool:
-    """Return True if this queue's messages may wait for interactive ones."""
+    """Return True if this queue is for batches. Its messages may wait while interactive messages
+    are processed."""
     return queue.endswith(BATCH)
 
 
@@ -171,8 +171,8 @@ def send(metric: str, job_id: str, *, batch: bool = False, again: bool = False) 
 
 
 def send_all(messages: Sequence[JobMessage]) -> None:
-    """Send these messages in order, with one command per queue. Raises Unavailable; some may have
-    been sent then."""
+    """Send these messages in order, with one command per queue. Raises Unavailable if Redis is
+    unreachable; some messages may have been sent by then."""
     by_queue: defaultdict[tuple[str, bool], list[str]] = defaultdict(list)
     for message in messages:
         by_queue[message.metric, message.batch].append(_encode_message(message))
@@ -213,9 +213,9 @@ def _encode_message(message: JobMessage) -> str:
 
 @lru_cache
 def _envelope(task: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the headers and the third body part, which are the same for all messages of this task.
-    The format is Celery's message protocol, version 2. `send_task` would look up 40 settings for
-    each job."""
+    """Return the headers and the third part of the body, which are the same for all messages of
+    this task. The format is Celery's message protocol, version 2. They are computed once, because
+    Celery's `send_task` looks up 40 settings for each job."""
     message = app.amqp.as_task_v2("", task, args=(), argsrepr="()", ignore_result=True)
     return message.headers, message.body[2]
 
@@ -227,8 +227,8 @@ def _redis(address: str) -> redis.Redis:
 
 @lru_cache(maxsize=MOST_SERVERS)
 def _sending_redis(address: str) -> redis.Redis:
-    """Return a client for sending messages, with one retry. A message may be lost, but the job is
-    in the ledger."""
+    """Return a Redis client for sending messages, with one retry. Losing a message does no harm,
+    because the job is in the database."""
     return client(SOCKET_SECONDS, patient=False, url=address)
 
 

@@ -75,7 +75,7 @@ _acting: ContextVar[Party | None] = ContextVar("party", default=None)
 
 @dataclass
 class _TimeLimit:
-    """The seconds left to wait for calls that get no answer."""
+    """The remaining seconds that a thread may wait in total for calls without an answer."""
 
     left: float
 
@@ -103,8 +103,8 @@ def check() -> None:
 
 
 def party() -> Party:
-    """Return the party (kind of queue and tenant) that this thread works for. It comes from its job
-    or from `acting_for`."""
+    """Return the party (kind of queue and tenant) that this thread works for: the party set by
+    `acting_for`, or else that of the thread's job."""
     acting = _acting.get()
     if acting is not None:
         return acting
@@ -114,7 +114,7 @@ def party() -> Party:
 
 @contextmanager
 def acting_for(whom: Party) -> Iterator[None]:
-    """Set the party (kind of queue and tenant) that this thread works for in the block."""
+    """Set the party (kind of queue and tenant) for which this thread works during the block."""
     token = _acting.set(whom)
     try:
         yield
@@ -123,7 +123,8 @@ def acting_for(whom: Party) -> Iterator[None]:
 
 
 def check_each(items: Iterable[Item]) -> Iterator[Item]:
-    """Yield the items with a `check` before each, for long loops."""
+    """Yield the items of a long loop, and call `check` before each item, so that the job can be
+    stopped."""
     for item in items:
         check()
         yield item
@@ -180,8 +181,8 @@ def acquire(lock: Lockable) -> Iterator[None]:
 
 @contextmanager
 def limit_wait(seconds: float) -> Iterator[None]:
-    """Send each call only once in the block, and limit the time for all unanswered calls. The limit
-    is `seconds` for the first call and one second for each further call."""
+    """Within the block, send each call only once and limit the total wait for calls that are not
+    answered. The limit is `seconds`. When it is used up, each further call waits one second."""
     token = _patience.set(_TimeLimit(seconds))
     try:
         yield
@@ -202,7 +203,7 @@ def iter_retries(most: int, seconds: float) -> Iterator[float]:
 
 @contextmanager
 def use_context(context: JobContext) -> Iterator[JobContext]:
-    """Assign the computation in the block to this job."""
+    """Make `context` the current job of the code in the block, and yield it."""
     token = _current.set(context)
     try:
         yield context

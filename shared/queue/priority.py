@@ -1,9 +1,9 @@
-"""The order in which jobs use a device: interactive jobs before batches, then tenants in turn.
+"""The order in which jobs use a device: interactive jobs before batches, then fair turns for all
+tenants.
 
 Batches always progress. While interactive jobs keep waiting, batches get an eighth of the turns, or
-of the time if turns differ in length. Work that cannot be interrupted is kept short while another
-tenant's interactive job may arrive.
-"""
+of the time if turns differ in length. Work that cannot be interrupted is kept short if an
+interactive job of another tenant may arrive."""
 
 from __future__ import annotations
 
@@ -84,13 +84,13 @@ class Shares(Generic[Key]):
         return sorted(dict.fromkeys(waiting), key=finished)
 
     def begin(self, key: Key) -> None:
-        """Record that this key is served now, even if it did not wait."""
+        """Record that this key is served now. Call this even if the key did not wait."""
         if key not in self._waiting:
             self._add(key)
         self._now = max(self._now, min(self._clocks[other] for other in {key, *self._waiting}))
 
     def add_cost(self, key: Key, units: float) -> None:
-        """Advance the clock of this key by the price of `units` of service."""
+        """Charge this key for `units` of service, so that its next turn comes later."""
         cost = units * self._price(key)
         self._expected[key] = min(cost, self._price(key))
         self._clocks[key] = self._clocks.get(key, self._now) + cost
@@ -99,8 +99,8 @@ class Shares(Generic[Key]):
         self._clocks[key] = max(self._now, self._clocks.get(key, 0.0))
 
     def _remove(self) -> None:
-        """Remove the half of the idle keys with the lowest clocks. If such a key returns, its clock
-        starts at the current time."""
+        """Remove half of the idle keys: those with the lowest virtual clocks. A removed key that
+        returns later starts at the current time."""
         idle = sorted(self._clocks.keys() - self._waiting, key=self._clocks.__getitem__)
         for key in idle[: len(idle) // 2]:
             del self._clocks[key]
@@ -116,8 +116,8 @@ class Turns:
         self._parties: dict[bool, Shares[Party]] = {False: Shares(), True: Shares()}
 
     def waits(self, waiting: Iterable[Party]) -> list[Party]:
-        """Set which parties (a tenant's interactive or batch jobs) are waiting now. Return them in
-        the order of service."""
+        """Record which parties (a tenant's interactive or batch jobs) are waiting now. Return them
+        in the order of service."""
         present = list(waiting)
         self._lanes.waits({party.batch for party in present})
         for lane, parties in self._parties.items():
@@ -125,7 +125,7 @@ class Turns:
         return self.sort(present)
 
     def sort(self, waiting: Iterable[Party]) -> list[Party]:
-        """Return these waiting parties in the order of service."""
+        """Return these waiting parties (tenant and kind of queue) in the order of service."""
         lanes: dict[bool, list[Party]] = {False: [], True: []}
         for party in waiting:
             lanes[party.batch].append(party)
@@ -144,7 +144,7 @@ class Turns:
         return ranked[0]
 
     def begin(self, whom: Party) -> None:
-        """Record that this party's work starts now, even if the party did not wait."""
+        """Record that this party's work starts now. Call this even if the party did not wait."""
         self._lanes.begin(whom.batch)
         self._parties[whom.batch].begin(whom)
 
@@ -162,8 +162,8 @@ class Turns:
 
 class FairQueue(Generic[Item]):
     """A queue that serves parties (kind of queue and tenant) in turn. Items of one party are served
-    in order of arrival. `units` is the number of turns that each item costs. If it is 0, the
-    consumer charges the cost to `turns` afterwards."""
+    in order of arrival. Each item costs its party `units` turns. If `units` is 0, the consumer
+    charges the cost to `turns` afterwards."""
 
     def __init__(self, units: float = 1.0) -> None:
         self.turns = Turns()
@@ -203,8 +203,8 @@ class FairQueue(Generic[Item]):
 
 
 class DeviceRate:
-    """Measures how fast a device works, and limits the size of one computation if it must be
-    short."""
+    """Measures the speed of a device. Limits the size of one computation if interactive requests
+    may be waiting for the device."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
@@ -220,8 +220,8 @@ class DeviceRate:
         self._speed = speed if self._speed is None else 0.8 * self._speed + 0.2 * speed
 
     def most(self, budget: int, served: Iterable[Party]) -> int:
-        """Return the largest cost of one computation for the parties `served`. It is small if
-        others were active recently and may come back."""
+        """Return the largest cost of one computation for the parties `served`. The limit is small
+        if other parties sent work recently, so that their next work does not wait long."""
         oldest = self.clock() - RECENT_SECONDS
         self._seen = {party: when for party, when in self._seen.items() if when > oldest}
         if not self._seen.keys() - set(served):

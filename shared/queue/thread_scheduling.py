@@ -2,10 +2,10 @@
 others.
 
 Interactive jobs run at once. A batch job, or an interactive job that has computed for long, needs
-one of a few places (permits) while it computes. It needs none while it waits for a model or server.
-At its checks it can pass its place to another job. Jobs share the places by computing time, not by
-number of uses. A job that needs milliseconds between two model calls therefore does not wait behind
-jobs that compute for seconds."""
+one of a few permits while it computes. A job needs no permit while it waits for a model or server.
+At regular checks a job may pass its permit to another job. Permits are shared by computing time,
+not by number of uses. A job that needs milliseconds between two model calls therefore does not wait
+behind jobs that compute for seconds."""
 
 from __future__ import annotations
 
@@ -72,7 +72,8 @@ class Interpreter:
     def computing(
         self, party: Party, check: Check, waited: Waited = lambda _: None
     ) -> Iterator[None]:
-        """Run the block as the computation of a job. It may first wait while other jobs compute."""
+        """Run the block as the computation of a job of this party (tenant and kind of queue). A
+        long job may first wait for other jobs."""
         job = _Job(party, check, waited)
         _mine.job = job
         try:
@@ -84,8 +85,8 @@ class Interpreter:
 
     @contextmanager
     def quick(self) -> Iterator[None]:
-        """Run a short block while a caller waits for it. Long computations pause at their next
-        check until it has ended."""
+        """Run a short computation for a waiting caller without occupying a slot. Long computations
+        pause at their next check until the block has ended."""
         self._count_quick(1)
         try:
             yield

@@ -31,8 +31,8 @@ NO_WORKER = "no worker"
 
 
 class WorkerStatus(Message):
-    """One worker. `at` is in unix seconds of Redis. `waits_for` is the reason why it takes no jobs
-    yet, or None."""
+    """The status of one worker. `at` is the time of the status by the clock of Redis, in unix
+    seconds. `waits_for` is the reason why the worker takes no jobs yet, or None."""
 
     services: tuple[str, ...]
     waits_for: str | None
@@ -43,8 +43,8 @@ class WorkerSender:
     """Reports this process's state from a separate thread, at each change and periodically."""
 
     def __init__(self, services: Iterable[str], obstacles: Callable[[], Mapping[str, str]]) -> None:
-        """Create a sender. `obstacles` returns the reasons by name for everything that keeps the
-        process from taking jobs."""
+        """Create a sender of worker reports. `obstacles` returns the reasons by name why the
+        process cannot take jobs."""
         self._services = tuple(services)
         self._obstacles = obstacles
         self._holder = uuid4().hex
@@ -99,8 +99,8 @@ class WorkerSender:
 
 
 def read(services: Iterable[str]) -> dict[str, str]:
-    """Map each service to `ready` or to the reason why its jobs wait. Returns {} if Redis is
-    unreachable."""
+    """Map each service to `ready` or to the reason why its jobs wait, by the status of its workers.
+    Return {} if Redis is unreachable."""
     try:
         with board_client().pipeline(transaction=False) as trip:
             trip.time()

@@ -125,8 +125,8 @@ _PHRASE = re.compile(
 
 
 def side_of(phrase: str) -> Side | None:
-    """Return the side, hateful or not, that a short phrase states in any of these languages, or
-    None."""
+    """Return the side, hateful or not, that a short phrase states in one of the supported
+    languages. Return None if the phrase states neither."""
     bare = phrase.strip()
     match = _PHRASE.fullmatch(bare) if len(bare) <= LONGEST_PHRASE else None
     if match is None:

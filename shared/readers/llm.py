@@ -44,8 +44,9 @@ class ReaderPrompt:
         put: Mapping[str, str],
         schema: Mapping[str, Any],
     ) -> PromptOfRequest:
-        """Return the prompt for a text, with temperature 0. `put` maps words of the prompt to
-        replacements; nothing inside `{text}` is replaced."""
+        """Return the request for the completion of this prompt, with `text` inserted, at
+        temperature 0. `put` maps placeholders in the prompt to replacements, which never change
+        `text` itself."""
         fence = FENCE
         while fence in text:
             fence += "="

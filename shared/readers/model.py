@@ -1,6 +1,6 @@
 """The inputs and outputs of the trained reader, an encoder that answers seven questions about
-prose. Each question (reading) is a word before the text and a group of outputs, whose probabilities
-sum to 1. Training and the service both create their inputs with this module."""
+prose. An input is the name of a question followed by the text. Each question has its own outputs,
+whose probabilities sum to 1. Training and the service both create inputs with this module."""
 
 from __future__ import annotations
 
@@ -53,15 +53,15 @@ def ask_group(text: str, start: int, end: int) -> str:
 
 
 def ask(reading: Reading, asked: Sequence[str]) -> Floats:
-    """Ask the trained reader, a text classifier, a question about texts. Returns probabilities of
-    shape (inputs, labels), in the order of `LABELS`.
+    """Classify texts with the trained reader, a text classifier. `reading` selects the
+    classification task. Returns probabilities of shape (inputs, labels), in the order of
+    `LABELS[reading]`.
 
-    Each row sums to 1, except for `reasons`. Several of its labels can be correct together, so each
-    is compared with "none" alone: its probability is p / (p + p(none)).
+    Each row sums to 1, except for `reasons`, where several labels can be correct. There each label
+    is compared with "none" only, as p / (p + p(none)).
 
-    `asked` holds inputs from the functions above, or `reading: text`. Raises Unavailable if the
-    reader cannot answer now.
-    """
+    `asked` holds the inputs, each prefixed with the name of the task. Raises Unavailable if the
+    reader cannot be used now."""
     if not asked:
         return np.zeros((0, len(LABELS[reading])))
     distinct = list(dict.fromkeys(asked))

@@ -24,12 +24,12 @@ LOW_SCORE, HIGH_SCORE = 0.3, 0.7  # shares of the most; between them one score d
 
 @dataclass(frozen=True, slots=True)
 class StructuredVerdict(Generic[Label]):
-    """The decision stated by the fields of a text. `label` is None if they leave it undecided.
+    """The decision stated by the fields of a text. `label` is None if the fields leave the decision
+    open.
 
-    `span` covers the field with its key in the given text, and `words` covers its value. `rank` is
-    0 for a decision by others or an earlier one, and 2 for the final statement of the text.
-    `others` holds the spans of less important fields.
-    """
+    `span` covers the field with its key in the given text, and `words` covers its value. `rank`
+    is the importance: 2 for the final statement of the text, 1 normally, and 0 for an earlier
+    decision or one by others. `others` holds the spans of less important fields."""
 
     label: Label | None
     span: Span
@@ -131,7 +131,8 @@ def read_structured(
 
 
 def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVerdict[Label] | None:
-    """Return the verdict of the highest rank, or None if fields of this rank disagree."""
+    """Return the verdict of the fields with the highest rank. Return None if these fields disagree,
+    are taken back by later text, or only state earlier decisions or those of others."""
     decided = [field for field in fields if field.label is not None]
     if not decided:
         return fields[-1] if fields else None
@@ -146,7 +147,8 @@ def _settled(text: str, fields: list[StructuredVerdict[Label]]) -> StructuredVer
 
 
 class _Reading(Generic[Label]):
-    """A parser for one text, which finds verdicts by the labels of its phrases."""
+    """A parser that finds verdicts in the structured parts of one text, such as `key: value` lines.
+    `words` maps a phrase to its label, or to None."""
 
     def __init__(self, text: str, words: Callable[[str], Label | None]) -> None:
         self.text, self.words = text, words
@@ -168,7 +170,8 @@ class _Reading(Generic[Label]):
         return self.words(bare) or (self.words(bare[lead.end() :].strip(_AROUND)) if lead else None)
 
     def field(self, span: Span) -> StructuredVerdict[Label] | None:
-        """Read `key: value`, or a line that is a label."""
+        """Return the decision in a `key: value` span, or in a line that consists of a label. Return
+        None if there is no decision."""
         start, end = span
         inner = self.text[start:end]
         first = start + len(inner) - len(inner.lstrip(_AROUND))
@@ -186,8 +189,9 @@ class _Reading(Generic[Label]):
     def with_violations(
         self, fields: list[StructuredVerdict[Label]]
     ) -> list[StructuredVerdict[Label]]:
-        """Add the fields that state whether there is a violation. If there is none, drop the fields
-        that name topics. A violation alone decides nothing, because it may concern another rule."""
+        """Add the fields that state whether the text violates a policy. If there is no violation,
+        drop the fields that name topics. A violation alone does not decide the label, because it
+        may concern a different policy."""
         decided = any(field.label is not None for field in fields)
         for start, end in self.segments:
             key, separator, value = self.text[start:end].partition(":")
@@ -234,14 +238,14 @@ class _Reading(Generic[Label]):
         return None if label is None or match is None else (label, start + match.end())
 
     def listed(self, text: str) -> set[Label]:
-        """Return the labels in a list of labels. The set is empty if the list has other words."""
+        """Return the labels in a list of labels. Return an empty set if any item is not a label."""
         pieces = [piece for piece in _LIST_BORDER.split(text) if piece.strip(_AROUND)]
         labels = [self.label(re.sub(r"^\W*\w[.)]\s", "", piece), alone=True) for piece in pieces]
         return set() if None in labels else {label for label in labels if label is not None}
 
     def _first_label(self, start: int, end: int) -> tuple[Label | None, int] | None:
-        """Return the label at the start of a value and its end. Return None without a label, or if
-        another label follows."""
+        """Return the label at the start of a value, and the end offset of that label. Return None
+        if there is no label, or if another label follows."""
         label = self.label(self.text[start:end])
         if label is not None:
             return label, end
@@ -275,8 +279,8 @@ class _Reading(Generic[Label]):
         return [cell for cell in cells if self.text[slice(*cell)].strip() or mark != "|"]
 
     def options(self) -> Iterator[StructuredVerdict[Label]]:
-        """Yield the chosen options of a list. The choice names the option's mark (such as `b`), its
-        position in the list, or its label."""
+        """Yield a verdict for each statement that chooses an option of a list in the text. The
+        statement names the option's mark (such as `b`), its position in the list, or its label."""
         marked: dict[str, Label] = {}
         for option in _OPTION.finditer(self.text):
             label = self.label(option["label"])
@@ -315,7 +319,8 @@ class _Reading(Generic[Label]):
         return []
 
     def boxes(self) -> StructuredVerdict[Label] | None:
-        """Return the only ticked label, if other labels are unticked."""
+        """Return the label of the only ticked box, or None. Several short lines with boxes or marks
+        count as a list of labels, of which exactly one must be ticked."""
         ticked = [match for match in _TICKED.finditer(self.text) if self.label(match["label"])]
         if not ticked or not _EMPTY.search(self.text):
             lines = _SHORT_LINE.finditer(self.text)
@@ -329,7 +334,8 @@ class _Reading(Generic[Label]):
         )
 
     def scores(self) -> list[StructuredVerdict[Label]]:
-        """Return the label with the highest score, if every label has a score."""
+        """Return a list with the verdict for the label of the highest score. The list is empty if
+        fewer than two labels have a score, or if the highest score is tied."""
         scored: dict[Label, tuple[float, re.Match[str]]] = {}
         for line in _SCORED.finditer(self.text):
             label = self.label(_KIND.sub("", _ASKING.sub("", line["label"].strip(_AROUND))))

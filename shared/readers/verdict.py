@@ -25,9 +25,9 @@ MOST_SENTENCES = 60  # that are read, from the end
 
 @dataclass(frozen=True, slots=True)
 class VerdictText:
-    """An explanation to be read. `text` is normalised. `marks` holds label words of the caller's
-    vocabulary, with `+` for the hateful side and `-` for the other. `quoted` holds words of the
-    post, which the reader does not see."""
+    """An explanation whose verdict the trained reader classifies. `text` is normalised. `marks`
+    inserts `+` after label words for the hateful class, and `-` after other label words.
+    `quoted` holds spans that quote the post; these are hidden from the reader."""
 
     text: str
     marks: Sequence[Edit] = ()
@@ -130,8 +130,8 @@ def _of_row(row: Floats) -> VerdictRead:
 
 
 def _with_evidence(read: VerdictRead, spans: Sequence[Span], rows: Sequence[Floats]) -> VerdictRead:
-    """Add the sentence that states the verdict most clearly. The verdict becomes unread if a
-    sentence states the opposite and none states this verdict."""
+    """Add the sentence that states the verdict most clearly. Return a result with `is_read` False
+    if one sentence states the opposite verdict and none states this one."""
     if read.label is None:
         return read
     column = SIDES.index(read.label)

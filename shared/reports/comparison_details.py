@@ -1,4 +1,5 @@
-"""Further parts of a comparison of two systems: bounds, changes, charts. The functions are pure."""
+"""Details of a comparison of two systems: bounds of the mean difference, the largest changes, and
+histograms. The functions are pure."""
 
 from __future__ import annotations
 
@@ -65,8 +66,8 @@ def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
 
 
 def bounds_of(pairs: Sequence[ScoredPair], scale: Bounds) -> DifferenceBounds | None:
-    """Return worst-case bounds of the mean difference (Manski 1990, American Economic Review
-    80)."""
+    """Return bounds of the mean difference, with missing scores set to the worst and best value of
+    the scale (Manski 1990, American Economic Review 80). None without pairs or bounds."""
     least, most = scale
     if not pairs or least is None or most is None:
         return None

@@ -46,11 +46,11 @@ UNIT: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class BatchStatistics(Generic[BatchRequest]):
-    """Counts and intervals over results, with the request's seed, resamples and level.
+    """Counts and intervals over results, with the request's seed, resamples and confidence level.
 
-    Each quantity has a name, which determines its random resamples. Equal values get equal
-    resamples, so a mean has one interval per report. `keys` holds the cluster of each value; if
-    None, each value is its own cluster."""
+    Each quantity has a name, which determines its random resamples. Quantities with equal values
+    share their resamples, so that a mean has only one interval per report. `keys` holds the cluster
+    of each value; if None, each value is its own cluster."""
 
     contract: ReportedContract
     rows: Sequence[Scored[Any, Any]]
@@ -103,7 +103,7 @@ class BatchStatistics(Generic[BatchRequest]):
 
     @property
     def score_bounds(self) -> Bounds:
-        """The bounds of the scores. They are unbounded if the results' ranges differ."""
+        """The range of the scores, or an unbounded range if the results have different ranges."""
         ranges: set[Bounds] = {row.report.range for row in self.rows}
         return ranges.pop() if len(ranges) == 1 else UNBOUNDED
 
@@ -237,8 +237,9 @@ class BatchStatistics(Generic[BatchRequest]):
         return as_interval(intervals.macro(name, strata, bounds, self.how, weights))
 
     def ratio(self, name: str, parts: Floats, of: OfSums, keys: Keys = None) -> Interval:
-        """Estimate a function of sums, such as a share or R². `of` computes it from the column sums
-        of `parts`, shape (N, K). There is no interval if it is undefined for a resample."""
+        """Return a function of column sums, such as a share or R², with its interval. `of` computes
+        the function from the sums of the columns of `parts`, shape (N, K). The interval is None if
+        `of` is undefined for a resample."""
         return as_interval(intervals.ratio(name, parts, of, keys, self.how))
 
     def correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
@@ -247,8 +248,8 @@ class BatchStatistics(Generic[BatchRequest]):
         return as_interval(intervals.correlation(name, pairs, keys, self.how))
 
     def rank_correlation(self, name: str, pairs: Floats, keys: Keys = None) -> Interval:
-        """Return Spearman's rho of pairs, shape (N, 2). It is None if a column is constant or N <
-        3."""
+        """Return Spearman's rho of the two columns of `pairs`, shape (N, 2), with its interval. The
+        value is None if a column is constant or N < 3."""
         return self.correlation(name, rankdata(pairs, axis=0), keys)
 
     def median(self, name: str, values: Values, keys: Keys = None) -> Interval:

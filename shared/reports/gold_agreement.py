@@ -1,9 +1,9 @@
-"""Agreement of results with people's labels of texts and ratings of explanations. Pure.
+"""Agreement of results with people's labels of texts and ratings of explanations. The functions are
+pure.
 
 Compares decisions with gold labels, passages of explanations with marked passages, and scores with
-ratings. Each comparison has its interval over texts and its value by chance. The people's data is
-in the metadata of the lines (`shared.contracts.gold_metadata`).
-"""
+ratings. Each has a confidence interval and the value by chance. The people's data is in the
+metadata of the lines (`shared.contracts.gold_metadata`)."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class GoldSource:
 
 
 def metric_source(contract: MetricContract) -> GoldSource:
-    """Return the functions that read a metric's results, following its `facts`
-    (`shared.contracts.service.FactPaths`)."""
+    """Return the functions that read decisions, passages and texts from a metric's results. They
+    use the paths in the metric's `facts` (`shared.contracts.service.FactPaths`)."""
     facts = contract.facts
 
     def decision(row: Row) -> str | None:
@@ -99,7 +99,8 @@ def spans_of(report: Report, kinds: Sequence[str]) -> list[Span]:
 
 @dataclass(frozen=True)
 class GoldResults:
-    """Compares results with people's labels, passages and ratings, which are in their metadata."""
+    """Compares results with people's labels, passages and ratings, which the requests carry in
+    their metadata."""
 
     over: BatchStatistics[Any]
     source: GoldSource

@@ -91,7 +91,8 @@ class JudgedResults:
 
     @cached_property
     def rows(self) -> dict[str, Scored[Any, Any]]:
-        """Each job's result. For lines that share a job, this is the first one."""
+        """Each job's result by job id. If several lines share a job, the result of the first line
+        is used."""
         rows: dict[str, Scored[Any, Any]] = {}
         for row in self.over.rows:
             rows.setdefault(row.job_id, row)
@@ -142,13 +143,14 @@ class JudgedResults:
         ]
 
     def _table(self, ids: Sequence[str], first: str, second: str) -> Floats:
-        """Return counts of both people's values, one row per result, in the format of
-        `classification.kappa`."""
+        """Return counts of the values that the reviewers `first` and `second` gave, as input for
+        `classification.kappa`. There is one row per result."""
         rows = (self.of_result[job_id] for job_id in ids)
         return label_counts([(INDEX[row[first]], INDEX[row[second]]) for row in rows], len(VALUES))
 
     def _pairs(self, people: Sequence[str]) -> Iterator[ReviewerPair]:
-        """Yield pairs among the people who judged most. Pairs that share most texts come first."""
+        """Yield pairs of the reviewers with the most judgements, with their agreement. Pairs with
+        the most texts in common come first, and pairs without a common text are left out."""
         counts = Counter(name for verdicts in self.of_result.values() for name in verdicts)
         busiest = sorted(people, key=lambda name: (-counts[name], name))[:MOST_PEOPLE]
         pairs = sorted(

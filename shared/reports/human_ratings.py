@@ -163,8 +163,9 @@ class RatedResults:
         )
 
     def _agreement(self, people: Floats, decided: Floats, keys: Sequence[str]) -> dict[str, Any]:
-        """Return the agreement of the people's majority (`people`) with the decision by score
-        (`decided`). Both are 0/1 arrays."""
+        """Return the agreement of the people's majority (`people`) with the decision that follows
+        from the score (`decided`): share, share by chance, and kappa. Both arrays contain 0 and 1.
+        """
         cells = list(zip(people.astype(int).tolist(), decided.astype(int).tolist(), strict=True))
         counts = classification.label_counts(cells, NO_AND_YES)
         return {

@@ -74,8 +74,8 @@ class ReportedService(Service):
 
 
 class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
-    """A service that scores explanations. `Choices` is the type of a row in `variants`, whose
-    fields are named after parameters. They are used for parameters that the request leaves out."""
+    """A service that scores explanations. `variants` has one row of type `Choices` for each
+    variant. The fields of a row are defaults for request parameters of the same name."""
 
     contract: ClassVar[MetricContract]
     variants: ClassVar[Mapping[Variant, Any]]
@@ -98,8 +98,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         raise NotImplementedError
 
     def coverage(self, request: Request) -> LanguageCoverage:
-        """Check that rules and models support the request's languages. If not, no model is called
-        and the report is `undefined`."""
+        """Return the languages of the request. Obstacles state why rules or models do not support a
+        language. With an obstacle, no model is called and the report is `undefined`."""
         return LanguageCoverage()
 
     def undefined(self, request: Request, collected: Collected) -> Result:
@@ -117,8 +117,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
-        """Return the parameter values that the metric chose, because neither the request nor the
-        variant states them."""
+        """Return the parameter values that the metric chose because neither the request nor the
+        variant sets them."""
         return {}
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
@@ -137,15 +137,16 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def unscored(self, request: Request, obstacle: Obstacle) -> Result:
-        """Return the report on an answer without an explanation. No model is called."""
+        """Return the report on an answer that has no explanation. The report has no score, and
+        `obstacle` gives the reason. No model is called."""
         languages = self.coverage(request).languages
         collected = Collected(languages=languages, obstacles=(obstacle,))
         return self.contract.judged(self._undefined(request, collected))
 
     @final
     def score_batch(self, requests: Sequence[Request]) -> list[Result]:
-        """Return the reports with shared model calls. They equal the reports of single calls byte
-        for byte."""
+        """Return one report per request, with model calls shared between requests. Each report
+        equals the report of a single call byte for byte."""
         rows = [(request, self.coverage(request)) for request in requests]
         # models are asked only about requests whose languages they know
         covered = [request for request, coverage in rows if not coverage.obstacles]
@@ -205,8 +206,9 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
 
     @final
     def parameters(self, request: Request, collected: Any) -> dict[str, Any]:
-        """Return every parameter used. Values come from the request, the variant's defaults, or the
-        metric's `in_force`. If the request cannot be scored, `in_force` is not called."""
+        """Return every parameter used. Values come from the request, from the variant's defaults,
+        or from `in_force` (values that the metric chose). If the request cannot be scored,
+        `in_force` is not called."""
         excluded = self.contract.not_parameters
         fields = request.model_dump(mode="json", exclude=set(excluded))
         if options_of(self.contract.request):

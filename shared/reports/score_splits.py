@@ -2,8 +2,7 @@
 
 The test permutes the values among texts, and within a text that has several values (Good, 2005,
 Permutation, Parametric and Bootstrap Tests of Hypotheses, 3.7). P-values count the observed split
-as one of the draws (Phipson & Smyth, 2010). Pure.
-"""
+as one of the draws (Phipson & Smyth, 2010). The functions are pure."""
 
 from __future__ import annotations
 
@@ -142,8 +141,8 @@ def split_test(
 
 
 def _between_squares(centred: Floats, values: Integers) -> float:
-    """Return the sum of n * mean^2 over the values, where n counts the centred scores of a
-    value."""
+    """Return the sum of n * mean² over the values of a property. For each value, n is the number of
+    results with it, and mean is their mean centred score."""
     counts = np.bincount(values)
     sums = np.bincount(values, weights=centred)
     squares: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]
@@ -157,9 +156,9 @@ def _permute(
     mixed: Integers,
     random: np.random.Generator,
 ) -> Iterator[Integers]:
-    """Yield permutations of the values. If all results of a text have the same value, it is
-    exchanged with that of another such text. Otherwise the values are permuted among the results of
-    the text."""
+    """Yield random permutations of the property's values. In texts with different values (`mixed`),
+    values are permuted among the text's results. Each other text exchanges its single value with
+    that of another such text."""
     within_texts = np.flatnonzero(np.isin(texts, mixed))
     within_texts = within_texts[np.argsort(texts[within_texts], kind="stable")]
     single = np.setdiff1d(np.arange(of_text.size), mixed)

@@ -1,5 +1,5 @@
-"""The calibrated p-value of an explanation whose text has few possible places for random
-passages."""
+"""The p-value of an explanation of a short text. A short text has too few other passages to compare
+with, so passages of other texts calibrate the test."""
 
 from __future__ import annotations
 

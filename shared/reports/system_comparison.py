@@ -59,7 +59,8 @@ class Pairing:
 
 @dataclass(frozen=True)
 class SystemResults:
-    """The results of two systems. `over` computes statistics over both."""
+    """The results of two systems, `first` and `second`. `over` is the object that computes
+    statistics."""
 
     over: BatchStatistics[Any]
     first: Sequence[Row]
@@ -312,7 +313,8 @@ class ReportPart:
 
     @property
     def differences(self) -> Bounds:
-        """The bounds of the difference between two systems in this number."""
+        """The bounds of the difference between two systems in this part of the report. Unbounded
+        parts have (None, None)."""
         least, most = self.bounds
         return (None, None) if least is None or most is None else (least - most, most - least)
 

@@ -64,8 +64,9 @@ def interval_alpha(values: Floats) -> Callable[[Floats], Floats]:
 
 
 def kappa_of_pairs(name: str, pairs: Sequence[tuple[str, str]]) -> IntervalEstimate:
-    """Return Cohen's kappa of (first, second) categories, [-1, 1], with its interval. It is None if
-    both sides are constant and equal, so that chance alone explains the agreement."""
+    """Return Cohen's kappa of (first, second) categories, in [-1, 1], with its interval. The kappa
+    is None if both sides always have the same single category, so that chance explains the
+    agreement."""
     categories = sorted({category for pair in pairs for category in pair})
     index = {category: number for number, category in enumerate(categories)}
     cells = [(index[first], index[second]) for first, second in pairs]

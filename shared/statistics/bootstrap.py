@@ -22,8 +22,8 @@ SAME_DECIMALS = 12  # sums in another order give the same value
 @dataclass(frozen=True)
 class Resampling:
     """Settings of resampling. `check` is called between blocks of draws and may raise an exception
-    to stop them. `names` records the name under which rows were resampled first, so that equal rows
-    get equal draws."""
+    to stop them. `names` maps rows to the name under which they were resampled first, so that equal
+    rows get equal draws."""
 
     seed: int = 0
     resamples: int = 2_000
@@ -37,7 +37,8 @@ class Resampling:
         return (1 - self.confidence) / 2
 
     def first_name(self, name: str, rows: Clustered) -> str:
-        """Return the name under which equal rows were resampled first, or `name` for new rows."""
+        """Return the name under which rows with these values were first resampled. Return `name` if
+        there are none. Equal rows thus get equal random draws."""
         if self.names is None:
             return name
         values = np.round(rows.values, SAME_DECIMALS) + 0.0  # -0.0 is 0.0
@@ -67,9 +68,9 @@ def studentised_roots(name: str, rows: Clustered, mean: float, how: Resampling) 
 def macro_roots(
     name: str, strata: list[Clustered], means: list[float], weights: Floats, how: Resampling
 ) -> Floats:
-    """Return roots (shifts in standard errors) like `studentised_roots`, for the mean of several
-    groups' means. Each group (stratum) is resampled separately. `weights` has one entry per group,
-    with mean 1."""
+    """Return bootstrap roots (shifts in standard errors) of the mean of several groups' means, like
+    `studentised_roots`. Each group (stratum) is resampled separately. `weights` has one entry per
+    group, with mean 1."""
     drawn = [
         _shift_and_error(f"{name}/{number}", rows, mean, how)
         for number, (rows, mean) in enumerate(zip(strata, means, strict=True))
@@ -118,8 +119,8 @@ def bca_ends(
     value: float, drawn: Floats, jackknife: Floats, tail: float
 ) -> tuple[float, float] | None:
     """Return the bias-corrected and accelerated ends of an interval. `drawn` holds the resampled
-    values, and `jackknife` the values with one cluster left out each. The result is None if a value
-    is NaN or all resampled values are on one side of the estimate."""
+    values, and `jackknife` the values with one cluster left out at a time. The result is None if a
+    value is NaN or all resampled values are on one side of the estimate."""
     if not (np.isfinite(drawn).all() and np.isfinite(jackknife).all()):
         return None
     below = (np.mean(drawn < value) + np.mean(drawn <= value)) / 2

@@ -28,8 +28,8 @@ NO_SPREAD = 1e-12  # relative: a smaller spread is rounding
 
 @dataclass(frozen=True)
 class Clustered:
-    """Values sorted by cluster and then by size, with the cluster of each. The original order of
-    the rows therefore changes no result."""
+    """Values sorted by cluster and then in ascending order, with the cluster of each. Results
+    therefore do not depend on the original order of the rows."""
 
     values: Floats
     codes: Integers  # (n,) the cluster of each row, ascending from 0
@@ -45,8 +45,8 @@ class Clustered:
 
     @property
     def equal_count(self) -> float:
-        """Return how many clusters of equal size would carry the same information. The result is at
-        least 2 for two or more clusters."""
+        """Return the effective number of clusters: the number of clusters of equal size with the
+        same information. The result is at least 2 for two or more clusters."""
         if self.count < 3:
             return float(self.count)
         return max(2.0, self.rows**2 / float(np.sum(self.sizes**2)))
@@ -136,8 +136,9 @@ def spread(rows: Clustered) -> MeanSpread | None:
 
 
 def _design_effect(rows: Clustered, sums: Floats) -> float:
-    """Return the variance of the mean of these rows divided by that of equally many independent
-    rows, >= 1. `sums` holds for each cluster the sum of the values' differences from their mean."""
+    """Return the design effect, >= 1: the variance of these rows' mean divided by its variance if
+    the rows were independent. `sums` holds each cluster's sum of deviations from the overall mean.
+    """
     count, groups = rows.rows, rows.count
     if count == groups:
         return 1.0
@@ -168,8 +169,8 @@ def warnings(rows: Clustered, effective: float) -> Iterator[str]:
 
 
 def run_places(starts: Integers, sizes: Integers) -> Integers:
-    """Return consecutive numbers for several runs as one array. Each run counts up from its start
-    for its size."""
+    """Return the integers of several runs as one array. Run i consists of `sizes[i]` consecutive
+    integers from `starts[i]`."""
     ends = np.cumsum(sizes)
     firsts: Integers = np.repeat(starts - (ends - sizes), sizes)
     return firsts + np.arange(ends[-1])

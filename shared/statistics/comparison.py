@@ -109,8 +109,8 @@ def _bits(numbers: NDArray[np.int64], width: int) -> Floats:
 
 
 def _patterns(groups: int, random: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
-    """Yield blocks of sign patterns, 9,999 distinct ones in total, packed at one bit per cluster.
-    Each has at least one flip."""
+    """Yield blocks of random sign patterns, 9,999 in total. A pattern has one bit per cluster,
+    packed in bytes. For few clusters, all patterns are distinct and flip at least one sign."""
     if groups > MOST_BITS:  # repeated patterns are too unlikely to matter
         width = -(-groups // BYTE)
         for start in range(0, FLIPS, PATTERNS_AT_ONCE):
@@ -172,8 +172,8 @@ def paired(
 
 
 def wilcoxon_p(rows: Clustered) -> float | None:
-    """Return the two-sided p-value, (0, 1], of the signed-rank test on the clusters' means. Zeros
-    are left out. Source: Wilcoxon (1945), Biometrics Bulletin 1. None if no cluster differs from 0.
+    """Return the two-sided p-value, (0, 1], of the signed-rank test on the clusters' means. Zero
+    means are left out. Return None if all are zero. Source: Wilcoxon (1945), Biometrics Bulletin 1.
     """
     means = rows.sums() / rows.sizes
     differing = means[means != 0]

@@ -23,10 +23,9 @@ BLOCK = 64  # rankings drawn at a time; part of the definition of the draws
 
 
 def placed(space: Placements, random: np.random.Generator, first: int) -> Iterator[Places]:
-    """Yield each placement (set of a text's units) once, in uniform random order. A longer draw
-    begins with the same placements as a shorter one. If there are at most `first` placements
-    besides the observed one, they are yielded by rank. If there are too many to rank, the iterator
-    does not end."""
+    """Yield each placement (set of a text's units) once, in uniform random order. More draws
+    continue the same sequence. If there are at most `first` placements besides the observed one,
+    they are yielded in ascending rank. If there are too many to rank, the iterator does not end."""
     parts = space.parts if isinstance(space, Product) else (space,)
     runs = [part for part in parts if isinstance(part, Runs)]
     few = all(len(part.lengths) <= MOST_RUNS for part in runs)
@@ -54,8 +53,8 @@ def _shuffled(space: Placements, random: np.random.Generator) -> Places:
 
 
 def ranks_of(count: int, random: np.random.Generator, first: int) -> Iterator[int]:
-    """Yield all ranks below `count` once, in uniform random order. If there are at most `first` + 1
-    ranks, they are yielded in ascending order."""
+    """Yield all ranks below `count` once. The order is uniform random, or ascending if there are at
+    most `first` + 1 ranks."""
     if count - 1 <= first:
         yield from range(count)
     elif count <= PERMUTED:

@@ -77,9 +77,9 @@ def benjamini_hochberg(p_values: Sequence[float]) -> list[float]:
 
 
 def needed_at_least_p(examples: int, least_p: float, alpha: float) -> int:
-    """Return how many examples must reach the smallest possible p-value before one can be rejected.
-    This is the smallest r with `least_p` <= r * `alpha` / `examples`. A result above `examples`
-    means that nothing can be rejected."""
+    """Return how many of the `examples` must reach the smallest possible p-value before any of them
+    can be rejected. This is the smallest r with `least_p` <= r * `alpha` / `examples`. A result
+    above `examples` means that nothing can be rejected."""
     return max(1, int(np.ceil(round(least_p * examples / alpha, 9))))
 
 

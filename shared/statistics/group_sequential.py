@@ -66,7 +66,8 @@ class GroupSequential:
 
     @property
     def size(self) -> float:
-        """Return the exact probability that a random score passes the test (outcome "yes")."""
+        """Return the size of the test: the exact probability of the outcome "yes" for a random
+        score."""
         return self.yes_rate(None)
 
     def yes_rate(self, beat_rate: float | None) -> float:
@@ -98,8 +99,8 @@ class GroupSequential:
 
     def tails(self, observed: float, null: ranks.Floats) -> tuple[float, float] | None:
         """Return the p-value and the p-value of the opposite test, or None if the test needs more
-        draws. Together they are more than 1, because ties count against both. `null` holds the
-        scores of the draws, in order."""
+        draws. Their sum exceeds 1, because ties count for both. `null` holds the scores of the
+        draws, in order."""
         outcome = self.stopped(ranks.reaching(observed, null))
         if outcome is None:
             return None
@@ -135,8 +136,9 @@ class GroupSequential:
         return count <= self.yes_up_to[self.looks.index(draws)]
 
     def outcomes(self, beat_rate: float | None) -> dict[Outcome, float]:
-        """Return the probability of every outcome. `beat_rate` is the share of random scores that
-        the observed score beats, without ties. None means that the observed score is random."""
+        """Return the probability of every outcome. `beat_rate` is the share of random scores below
+        the observed score; ties are assumed not to occur. None means that the observed score is
+        itself random."""
         outcomes: dict[Outcome, float] = {}
         going, drawn = np.ones(1), 0  # P(the test goes on with s draws that reach it), by s
         for look, draws in enumerate(self.looks):
@@ -155,9 +157,9 @@ class GroupSequential:
 
 @lru_cache(maxsize=256)
 def looks_up_to(most: int) -> GroupSequential:
-    """Return the sequential test for at most `most` comparisons with random passages, up to
-    199. The test may stop at each of `LOOKS` counts. At the last one it says "yes" as often as
-    `LEVEL` allows."""
+    """Return the sequential test with at most `most` comparisons with random passages, up to 199.
+    The test may stop at each of the counts in `LOOKS`. At the last count, the threshold for "yes"
+    is the largest that keeps the error rate within `LEVEL`."""
     indices = [index for index, look in enumerate(LOOKS) if look < most]
     looks = (*(LOOKS[index] for index in indices), most)
     no_from = tuple(NO_FROM[index] for index in indices)

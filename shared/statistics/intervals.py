@@ -74,8 +74,8 @@ class IntervalEstimate:
 def share(
     values: Sequence[float | None] | Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate the share of ones among values of 0 and 1. None is left out. Raises ValueError for
-    other values."""
+    """Estimate the share of ones among values of 0 and 1. Values of None are left out and counted.
+    Raises ValueError for other values."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not np.isin(rows.values, (0.0, 1.0)).all():
@@ -123,9 +123,10 @@ def mean(
 def _bounded(
     ends: tuple[float, float], estimate: IntervalEstimate, bounds: Bounds, tail: float
 ) -> tuple[float, float]:
-    """Replace infinite ends by Wilson's if the quantity has a range. An end is infinite if too many
-    resamples have no spread, as when few rows differ from the others. Wilson's ends are safe: of
-    all samples with this mean, those with values only at the ends of the range spread most."""
+    """Replace infinite ends of an interval with the ends of Wilson's interval, if the quantity has
+    a range. An end is infinite if too many resamples have no spread, for example if few rows differ
+    from the rest. Wilson's interval is conservative: for a given mean, the spread is largest if all
+    values are at the ends of the range."""
     (low, high), (least, most) = ends, bounds
     if least is None or most is None or estimate.value is None:
         return ends
@@ -235,8 +236,8 @@ def statistic(
 
 
 def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, IntervalEstimate]:
-    """Return the rows sorted by cluster, the cluster of each row, and the estimate without the
-    bounds of its interval."""
+    """Return the rows sorted by cluster, the cluster of each row, and the estimate without an
+    interval."""
     order, codes = in_order(finite(rows), keys)
     ordered = rows[order]
     value = of(ordered) if len(rows) else math.nan
@@ -247,8 +248,8 @@ def _of_rows(rows: Floats, of: OfRows, keys: Keys) -> tuple[Floats, Integers, In
 def correlation(
     name: str, pairs: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> IntervalEstimate:
-    """Estimate Pearson's r of pairs, shape (n, 2), in [-1, 1]. It is None if a column is constant
-    or n < 3."""
+    """Estimate Pearson's r of pairs, shape (n, 2), in [-1, 1]. The estimate is None if a column is
+    constant or n < 3."""
     if len(pairs) < 3 or not np.ptp(finite(pairs), axis=0).all():
         return _counted(None, len(pairs), len(set(keys)) if keys is not None else len(pairs))
     return ratio(name, moments(pairs), pearson, keys, how)
@@ -277,9 +278,9 @@ def median(
     keys: Keys = None,
     how: Resampling | None = None,
 ) -> IntervalEstimate:
-    """Estimate a median. Single rows use distribution-free order statistics, clusters use BCa. The
-    ends are the values of ranks j and n + 1 - j, which contain the median with at least this
-    confidence. They are None if n is too small."""
+    """Estimate a median. For single rows, the interval ends are the values of ranks j and n + 1
+    - j. They need no assumption about the distribution, cover the median with at least the
+    confidence, and are None if n is too small. For clusters, the interval is a BCa bootstrap."""
     how = how or Resampling()
     rows, left_out = defined_rows(values, keys)
     if not rows.single:

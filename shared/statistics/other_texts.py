@@ -31,17 +31,18 @@ def standings(values: Floats) -> Floats:
 
 
 def removal_standings(without: Floats) -> Floats:
-    """Return how far each position of a passage stands out by how much its removal lowers the log
-    odds. `without` holds the probability in [0, 1] without the words at each position."""
+    """Return a standardised effect for each position of a passage: how much its removal lowers the
+    log odds, relative to all positions. `without` holds the probability in [0, 1] after the words
+    at each position are removed."""
     p = without.clip(LEAST_ODDS, 1 - LEAST_ODDS)
     return standings(-np.log(p / (1 - p)))
 
 
 @dataclass(frozen=True)
 class OtherText:
-    """Another text for comparison, with one passage moved to all its possible positions.
-    `words` is the length of the passage's longest part. `standings` says how far each position
-    stands out."""
+    """A text for comparison, with one passage tried at each possible position. `words` is the
+    length of the passage's longest part. `standings` says for each position how far its removal
+    lowers the log odds, compared with the other positions."""
 
     words: int
     standings: Floats
@@ -65,8 +66,8 @@ def calibrated_p(
     standing: float, placements: int, words: int, reference: Sequence[OtherText]
 ) -> CalibratedP | None:
     """Return the p-value of one explanation, or None if there is no comparable text. `standing` is
-    how many standard deviations it stands out (`standings`). `placements` counts the other
-    positions that its passages could have. `words` is the length of its longest passage."""
+    the explanation's standardised score (`standings`). `placements` counts the other positions that
+    its passages could have. `words` is the number of words in its longest passage."""
     stratum = next((ends for ends in STRATA if ends[0] <= placements <= ends[1]), None)
     if stratum is None:
         return None

@@ -87,7 +87,8 @@ class Words(Placements):
         return {}
 
     def _count_combinations(self, group: int, words: int, tokens: int) -> int:
-        """Count the sets of `words` words with `tokens` tokens in this and later groups."""
+        """Count the sets of `words` words with `tokens` tokens in total, from this and later
+        groups. A group holds the words with the same number of tokens."""
         if group == len(self._groups):
             return int(words == 0 and tokens == 0)
         key = (group, words, tokens)
@@ -152,8 +153,8 @@ class Runs(Placements):
         return self.place(_ordering(order, Counter(self.lengths)), combination)
 
     def place(self, lengths: Sequence[int], gaps: Sequence[int]) -> Places:
-        """Return the positions of all units in the runs. `gaps` holds the number of free units
-        before each run, and must ascend."""
+        """Return the positions of all units in the runs. `gaps` holds the total number of free
+        units before each run, in ascending order."""
         before = [0, *accumulate(lengths)]
         starts = [gap + before[index] for index, gap in enumerate(gaps)]
         return _units(starts, lengths)
@@ -259,7 +260,8 @@ def _check(rank: int, count: int) -> None:
 
 
 def _combination(rank: int, available: int, size: int) -> Places:
-    """Return the subset at this rank of the lexicographic order."""
+    """Return the subset of `size` units out of `available` that has the index `rank` in
+    lexicographic order."""
     _check(rank, comb(available, size))
     units: list[int] = []
     unit, ways = 0, comb(available, size)  # choices of the missing units from `unit` on

@@ -51,9 +51,9 @@ def texts_needed(effect: float, power: float = 0.8, alpha: float = 0.05) -> int 
 
 
 def equal_texts_needed(reach: float, alpha: float = 0.05) -> int:
-    """Return the number of equal values after which their mean is at most `reach` away from the
-    true mean. `reach` is a share of the distance to the end of the quantity's range, > 0. The bound
-    is that of a share of 0: 1 − (α/2)^(1/n) (Clopper–Pearson)."""
+    """Return how many texts are needed to show, if all have the same value, that the true mean is
+    at most `reach` away. `reach` is a share (> 0) of the distance to the end of the range. Uses the
+    Clopper–Pearson bound for a share of 0: 1 − (α/2)^(1/n)."""
     if reach <= 0:
         raise ValueError("`reach` must be greater than 0")
     return 2 if reach >= 1 else max(2, math.ceil(math.log(alpha / 2) / math.log1p(-reach)))

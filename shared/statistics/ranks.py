@@ -45,9 +45,10 @@ def tie_rate(observed: float, null: Floats, tie: float = TIE) -> float | None:
 
 
 def p_value(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the one-sided p-value, (0, 1]: (1 + null scores >= observed) / (1 + null scores). Ties
-    count against the observed score. The p-value is exact if `null` has the score of every other
-    placement (set of words that could have been marked)."""
+    """Return the one-sided p-value, (0, 1]: (1 + number of null scores >= `observed`) / (1 +
+    number of null scores). Ties count against the observed score. The p-value is exact if
+    `null` has the score of every other placement (set of words that could have been marked). It
+    is None if `null` is empty."""
     _finite(observed, null)
     if null.size == 0:
         return None
@@ -61,8 +62,8 @@ def reaching(observed: float, null: Floats, tie: float = TIE) -> NDArray[np.bool
 
 
 def p_anti(observed: float, null: Floats, tie: float = TIE) -> float | None:
-    """Return the p-value of the opposite test: (1 + null scores <= observed) / (1 + null
-    scores)."""
+    """Return the p-value of the test in the opposite direction: (1 + number of null scores <=
+    observed) / (1 + number of null scores)."""
     return p_value(-observed, -null, tie)
 
 
@@ -78,8 +79,8 @@ def attainable_p(draws: int, *, sides: int = 1) -> float:
 
 
 def chance_sd(draws: int) -> float:
-    """Return the exact standard deviation of the win rate of a random explanation among `draws`
-    others, without ties."""
+    """Return the exact standard deviation of the win rate of a random explanation. The explanation
+    is compared with `draws` random ones, without ties."""
     return math.sqrt((draws + 2) / (12 * draws))
 
 
@@ -101,8 +102,9 @@ def null_fields(observed: float, null: Floats) -> dict[str, Any]:
 
 
 def null_summary(null: Floats, ddof: int = 1) -> dict[str, Any]:
-    """Return mean, standard deviation, deciles and histogram of the null scores. An empty null
-    gives None and (). `ddof` is that of the standard deviation."""
+    """Return mean, standard deviation, deciles and histogram of the null scores. Without scores,
+    they are None or empty. `ddof` is subtracted from the number of scores in the standard
+    deviation."""
     return {
         "mean": float(np.mean(null)) if null.size else None,
         "sd": float(np.std(null, ddof=ddof)) if null.size > ddof else None,

@@ -17,8 +17,8 @@ MOST_STAKE = 0.5  # of lambda: psi grows without bound towards 1
 
 @dataclass(frozen=True)
 class ConfidenceSequence:
-    """The interval ends after each value, within [0, 1]. Each is intersected with all earlier
-    intervals."""
+    """The confidence interval after each new value, within [0, 1]. Each interval is intersected
+    with all earlier ones."""
 
     low: Floats
     high: Floats

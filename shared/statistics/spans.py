@@ -1,12 +1,11 @@
 """Plausibility: compares spans of an explanation with spans that people marked.
 
 Source: DeYoung et al. (2020), ERASER, ACL, section 4.1: F1 of the overlap, and F1 of spans. A span
-counts as found if its intersection over union with a span of the other side is at least 0.5.
-Deviates: overlaps are counted in characters, not tokens, so no tokenizer and no language matters.
-Pure functions.
+counts as found if its intersection over union with a span of the other set is at least 0.5.
+Deviation: overlaps are counted in characters, not tokens, so that the result does not depend on a
+tokenizer or language. Pure functions.
 
-Spans are (start, end) offsets of characters, end exclusive; they may overlap.
-"""
+Spans are (start, end) offsets of characters, end exclusive; they may overlap."""
 
 from __future__ import annotations
 
@@ -34,7 +33,8 @@ def size(spans: Sequence[Span]) -> int:
 
 
 def overlap(first: Sequence[Span], second: Sequence[Span]) -> int:
-    """Return the number of characters covered by spans of both sides."""
+    """Return the number of characters covered both by spans of `first` and by spans of
+    `second`."""
     shared, index = 0, 0
     gold = merged(second)
     for start, end in merged(first):
@@ -65,8 +65,8 @@ def chance_f1(predicted: Sequence[Span], gold: Sequence[Span], length: int) -> f
 
 
 def span_f1(predicted: Sequence[Span], gold: Sequence[Span]) -> float | None:
-    """Return the F1 of spans, [0, 1], or None if both sides are empty. A span is found if its
-    intersection with a span of the other side is at least half of their union."""
+    """Return the F1 score of the spans, in [0, 1], or None if both sides are empty. Two spans match
+    if their intersection is at least half of their union."""
     ours, theirs = merged(predicted), merged(gold)
     if not ours and not theirs:
         return None

@@ -1,11 +1,11 @@
-"""The threshold on a score that agrees best with people's yes and no, and its agreement.
+"""Estimates the score threshold that agrees best with people's yes/no judgements, and that
+agreement.
 
 The threshold has the largest Youden index, sensitivity + specificity - 1 (Youden, 1950, Cancer 3).
 Its interval comes from the percentile bootstrap over clusters (Fluss, Faraggi & Reiser, 2005,
-Biometrical Journal 47). Agreement on the texts that chose the threshold is too high. So each text
-is decided by a threshold that was chosen without its cluster's fold (cross-fitting; Stone, 1974,
-JRSS B 36). Pure functions; higher scores mean yes.
-"""
+Biometrical Journal 47). Agreement is overestimated on the texts that chose the threshold. Each text
+is therefore decided by a threshold chosen without its cluster's fold (cross-fitting; Stone, 1974,
+JRSS B 36). Pure functions; higher scores mean yes."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ WORDS = ("no", "yes")
 
 @dataclass(frozen=True)
 class ThresholdEstimate:
-    """A threshold; scores at or above it mean yes. `decided` holds 0 or 1 for each row, by a
-    threshold that was chosen without it. `low` and `high` are None if too many resamples have only
-    yes or only no. `obstacle` is the reason if all fields are None."""
+    """A threshold; scores at or above it mean yes. `decided` holds the decision for each row, 0 or
+    1, from a threshold that was chosen without that row. `low` and `high` are None if too many
+    resamples have only yes or only no. `obstacle` is the reason if all other fields are None."""
 
     value: float | None = None
     low: float | None = None
@@ -58,8 +58,8 @@ def best_threshold(scores: Floats, labels: Floats) -> float:
 def calibrated_threshold(
     name: str, rows: Floats, keys: Keys = None, how: Resampling | None = None
 ) -> ThresholdEstimate:
-    """Estimate the threshold. `rows` has two columns, the score and a label of 0 or 1. `keys` holds
-    the cluster of each row."""
+    """Estimate the score threshold that best predicts a human label. `rows` has two columns:
+    the score, and the label (0 or 1). `keys` holds the cluster of each row."""
     how = how or Resampling()
     order, codes = in_order(rows, keys)
     ordered = rows[order]
@@ -85,8 +85,9 @@ def _obstacle(rows: Floats, codes: Integers) -> str | None:
 
 
 def _decisions(name: str, rows: Floats, codes: Integers, groups: int, how: Resampling) -> Floats:
-    """Return 1 for each row whose score reaches the other folds' threshold, else 0. Clusters with
-    and without a positive row are assigned separately, so that every fold has both."""
+    """Return 1.0 for each row whose score reaches the threshold fitted on the other
+    cross-validation folds, else 0.0. Clusters with and without a positive row are distributed
+    separately, so that the folds are balanced."""
     random = generator(how.seed, "folds", name, groups)
     with_yes = np.bincount(codes, weights=rows[:, 1], minlength=groups) > 0
     folds = np.empty(groups, dtype=np.int64)

@@ -1,29 +1,30 @@
-"""Detects the language of a short text, and checks whether rules and models know it.
+"""Detects the language of a short text, and checks whether rules and models support it.
 
-The language comes from the request, the script, or py3langid, or is undecided. A score in a
-language that no rules read, or that a model did not learn, is null with an `Obstacle`.
+The language comes from the request, the script, or py3langid, or is undecided. A score is null with
+an `Obstacle` if no rules exist for the language, or if a model did not learn it.
 
 Source: py3langid 0.4.0 (Barbaresi's fork of Lui & Baldwin's langid.py, ACL 2012; BSD-3-Clause, 139
 languages), the only one of five libraries that never took a foreign text for English. Measured with
 `python -m bench.language`:
 
-- 2,321 posts (Multilingual HateCheck and Korean comments): none is called English, .978 are
-  identified, one wrongly; of the 2,171 in their usual script .985, none wrongly.
-- 150 posts in Hindi in Latin letters, which no library knows: 131 (`romanised_hindi`).
-- 1,500 English posts of HateCheck: .967 are decided, all but one as English. As many annotated
-  tweets: .952, all but 7 as English.
+- 2,321 posts (Multilingual HateCheck and Korean comments): none is called English. .978 are
+  identified, one wrongly. Of the 2,171 in their usual script, .985 are, none wrongly.
+- 150 posts in Hindi in Latin letters, which no library knows: 131 found
+  (`romanised_hindi`).
+- 1,500 English posts of HateCheck: .967 are decided, all but one as English. As many
+  annotated tweets: .952, all but 7 as English.
 - An unrecognised language may be assumed to be a known one among the five likeliest
-  (`assume_language`): 274 of 289 unrecognised English posts are, and 5 of 49 in other languages.
-- Undecided ("und") if the likeliest language has less than half of the probability, or if the text
-  is short, has no telling script and is not `SURE`. Then none of 6,800 short messages in 20
-  languages and 3,500 pairs of words is taken for another language, except Japanese without kana.
+  (`assume_language`). This holds for 274 of 289 such English posts, and for 5 of 49 others.
+- Undecided ("und") if the likeliest language has less than half of the probability, or if
+  the text is short, has no telling script and is not `SURE`. Then none of 6,800 short
+  messages in 20 languages and 3,500 pairs of words is taken for another language, except
+  Japanese without kana.
 
 Close languages can be confused in short texts, such as Russian and Ukrainian. Case, white space and
 repetition have no effect. Detection takes linear time, about half a millisecond per text, and reads
 at most 2,000 characters of different words. It is thread-safe: the ranking is filtered by script,
 and py3langid's own set of languages, which all threads share, never changes. For workers only,
-because it loads numpy.
-"""
+because it loads numpy."""
 
 from __future__ import annotations
 
@@ -179,9 +180,9 @@ def find_language(text: str, requested: str | None = None) -> LanguageFound:
 def assume_language(
     detected: LanguageFound, other: LanguageFound | None = None, learned: Collection[str] = ()
 ) -> LanguageFound:
-    """Return the language to assume for an unrecognised one, or `detected` unchanged. The
-    recognised language of the other text is tried first, then the only language that the models
-    learned. Either must be one of the most likely languages."""
+    """Return the language to assume if `detected` is undecided, else `detected` itself. The
+    language of the other text is tried first, then the only language that the models learned. Each
+    is used only if it is among the most likely languages of `detected`."""
     if detected.by != "undecided":
         return detected
     codes = [] if other is None or other.code == UNDECIDED else [other.code]
@@ -232,7 +233,8 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class LanguageCoverage:
-    """The languages of a request. Obstacles make the score null; warnings cast doubt on it."""
+    """The languages of a request. `obstacles` are reasons why the score is null, `warnings` are
+    reasons to doubt the score."""
 
     languages: Languages | None = None
     obstacles: tuple[Obstacle, ...] = ()
@@ -271,7 +273,8 @@ class ModelLanguages:
         return any(_is_likely(canonical(tag), detected) for tag in self.learned)
 
     def get_warnings(self, detected: LanguageFound, what: str = "text") -> Iterator[str]:
-        """Yield warnings for an answer about a text in this language."""
+        """Yield warnings for a text in the detected language if the model was not trained on it, or
+        does not state its languages."""
         obstacle = self.obstacle(detected, what)
         if self.learned and "*" not in self.learned and self._may_be_learned(detected):
             guess = f"one that {self.model} learned"
@@ -292,9 +295,9 @@ def model_coverage(
     models: Sequence[ModelLanguages],
     unread: Sequence[Obstacle | None] = (),
 ) -> LanguageCoverage:
-    """Check whether the models of a request learned the language of its text. An unrecognised
-    language is assumed (`assume_language`). `unread` holds obstacles for texts that the rules
-    cannot read (`rules_obstacle`). No request can override these."""
+    """Check whether the models of a request were trained on the language of its text. An
+    unrecognised language is assumed (`assume_language`). `unread` holds the reasons why the parsing
+    rules cannot handle a text (`rules_obstacle`). No request option can override these reasons."""
     tags = {tag for model in models for tag in model.learned}
     text = assume_language(languages.text, languages.explanation, tags)
     languages = languages.model_copy(update={"text": text})
@@ -313,9 +316,9 @@ def rules_obstacle(
     what: str = "a text",
     by: str = "there are rules for",
 ) -> Obstacle | None:
-    """Return the reason why no rules read this text. Return None if they do, or if it has no
-    letter. `ruled` are the languages of the rules. An unrecognised language in Latin script is read
-    as English. `what` and `by` are words for the message."""
+    """Return the reason why the rules cannot parse this text, or None if they can or if the text
+    has no letter. `ruled` holds the languages of the rules. Text in an unrecognised language in
+    Latin script is treated as English. `what` and `by` are phrases for the message."""
     if detected.code in ruled or not any(map(str.isalpha, text)):
         return None
     names = language_names(sorted(ruled))
@@ -333,8 +336,9 @@ def rules_obstacle(
 def rules_coverage(
     text: str, explanation: str | None, requested: str | None, ruled: Collection[str]
 ) -> tuple[Languages, tuple[Obstacle, ...]]:
-    """Return the languages of text and explanation, and the reasons why rules do not read them.
-    `explanation` is None before it is written. `requested` is None to detect the language."""
+    """Return the languages of text and explanation, and the reasons why no rules cover them.
+    `explanation` is None if it does not exist yet. If `requested` is None, the language is
+    detected."""
     language = find_language(text, requested)
     other = None if explanation is None else find_language(explanation, requested)
     languages = Languages(text=assume_language(language, other), explanation=other)
@@ -381,8 +385,8 @@ def _load_model() -> Any:
 
 
 def _least_confidence(words: int, letters: int) -> float | None:
-    """Return the confidence that a text of this length needs, or None if it is too short for
-    any."""
+    """Return the minimum confidence for accepting the detected language of a text of this length.
+    Return None if the text is too short for detection."""
     if words >= FEWEST_WORDS and letters >= FEWEST_LETTERS:
         return CONFIDENT
     return SURE if 3 * words >= 2 * FEWEST_WORDS and 2 * letters >= FEWEST_LETTERS else None
@@ -400,8 +404,9 @@ def _share_of_hindi(words: Sequence[str]) -> float | None:
 
 
 def _by_model(text: str, script: str, least: float | None) -> LanguageFound:
-    """Return the most likely language of this script. Varieties of a language are counted together.
-    The language is undecided if the confidence is below `least`, or if `least` is None."""
+    """Return the most likely language of those written in `script`. Varieties of a language are
+    counted together. The language is undecided if the confidence is below `least`, or if
+    `least` is None."""
     if not text:
         return LanguageFound(code=UNDECIDED, confidence=0.0, by="undecided")
     probabilities: Counter[str] = Counter()

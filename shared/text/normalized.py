@@ -29,7 +29,8 @@ class NormalizedText:
     length: int  # of the original
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """Return the original span of the normalised text[start:end]."""
+        """Return the span in the original text that corresponds to the span `text[start:end]` of
+        the normalised text."""
         if start < end:
             return self.starts[start], self.ends[end - 1]
         position = self.starts[start] if start < len(self.starts) else self.length
@@ -338,7 +339,8 @@ _STARS = re.compile(
 
 
 def _headings(text: str) -> Iterator[Edit]:
-    """Remove the `#` of headings, and put a blank line between a heading and the text below it."""
+    """Yield the edits that remove the `#` of headings and put a blank line between a heading and
+    the text below it."""
     for match in _HEADING.finditer(text):
         yield match.start(), match.start("inner"), ""
         end = match.end()

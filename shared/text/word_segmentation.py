@@ -39,7 +39,8 @@ def words_obstacle(text: str, detected: LanguageFound) -> Obstacle | None:
 
 
 def word_spans(text: str, language: str) -> list[Span]:
-    """Return the spans of the words in order. `language` is a code of `find_language`."""
+    """Return the spans of the words in order. `language` is a language code as returned by
+    `find_language`."""
     if language == "ko":
         return sorted(_korean(text))
     spans: list[Span] = []

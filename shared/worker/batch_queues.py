@@ -1,18 +1,17 @@
 """Runs jobs and model calls of batches on separate threads, so that interactive threads stay free.
 
-Celery consumes the interactive queues only. A thread here takes a message of a batch queue only
-when a batch thread is free. Waiting messages stay in Redis for other workers. Model calls go before
-jobs, because jobs wait for them. Queues of one kind take turns.
+Celery consumes the interactive queues only. The consumer thread of this module takes a message from
+a batch queue only when a batch thread is free. Waiting messages stay in Redis for other workers.
+Model calls go before jobs, because jobs wait for them. Queues of one kind take turns.
 
 A tenant gets a limited share of a worker's threads. A thread that finds only jobs of tenants with a
-full share waits. It asks again when a job ends, or a moment later. It can take jobs of one queue
-only, so at most half of the remaining threads wait in this way. The others return their messages
-and look into other queues.
+full share waits, and tries again when a job ends or a moment later. It can take jobs of one queue
+only, so at most half of the remaining threads wait in this way. The other threads return their
+messages, and the worker turns to other queues.
 
-`BatchRateLimiter` decides how soon a worker starts the next batch job. After interactive requests
-in the last seconds, batch jobs start only so often that they use their share of one processor.
-Otherwise an interactive job would wait for a processor at each of its steps.
-"""
+`BatchRateLimiter` decides how soon a worker starts the next batch job. For some seconds
+after an interactive request, batch jobs start only as often as their share of one processor
+allows. Otherwise an interactive job would wait for a processor at each of its steps."""
 
 from __future__ import annotations
 
@@ -142,8 +141,8 @@ class BatchQueues:
 
 
 class Tenants(NamedTuple):
-    """Tenants in the order of claims. `served` lists tenants, least recently served first. `full`
-    lists tenants that get no more jobs now."""
+    """Two groups of tenants, which decide whose job is claimed next. `served` lists tenants, least
+    recently served first. `full` lists tenants that get no more jobs now."""
 
     served: tuple[str, ...]
     full: tuple[str, ...]
@@ -152,7 +151,7 @@ class Tenants(NamedTuple):
 class TenantShares:
     """Counts the threads that each tenant uses, and limits them. `most` is the maximum number of
     threads of one tenant. `stand_by` is the number of threads that may wait for other tenants' jobs
-    in one queue, by default half of the rest."""
+    in one queue. The default is half of the threads above `most`."""
 
     def __init__(self, threads: int, share: float, stand_by: int | None = None) -> None:
         self.most = max(1, ceil(threads * share))
@@ -191,7 +190,8 @@ class TenantShares:
 
     @contextmanager
     def standing_by(self) -> Iterator[bool]:
-        """Yield True if this thread may wait in the block for a job of its queue."""
+        """Yield True if this thread may wait for a job of its queue during the block, or False if
+        too many threads wait already."""
         may = self._stand_by.acquire(blocking=False)
         try:
             yield may
@@ -200,15 +200,16 @@ class TenantShares:
                 self._stand_by.release()
 
     def wait(self) -> bool:
-        """Wait until another request may succeed. Return False if this process stops."""
+        """Wait until a thread releases its job, or a timeout passes. Return False if this process
+        is stopping."""
         with self._changed:
             self._changed.wait(ASK_AGAIN_SECONDS)
         return not stopping.is_set()
 
     @contextmanager
     def _exactly(self) -> Iterator[None]:
-        """Let requests run together while no tenant can exceed its share. Otherwise let them run
-        one after the other."""
+        """Run blocks of several threads together while no tenant can exceed its maximum number of
+        threads. Otherwise run one block at a time."""
         with self._changed:
             is_free = self._held.total() + self._asking < self.most
             self._asking += is_free
@@ -232,8 +233,8 @@ ELSEWHERE_SECONDS = (
 
 
 class BatchRateLimiter:
-    """Limits how often one worker starts batch jobs. `share` is a share of one processor, (0, 1],
-    including a job's cost in other processes."""
+    """Limits how often one worker starts batch jobs. `share`, in (0, 1], is the fraction of one
+    processor that batch jobs may use. Their estimated cost in other processes counts too."""
 
     def __init__(self, share: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._share = share

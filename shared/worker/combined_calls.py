@@ -1,9 +1,9 @@
 """Combines calls that arrive while a call runs into the next call, without a timer.
 
-A statement takes as long for several short jobs as for one: the round trip, the planner, and the
-disk write at its end. A thread calls at once if no call is running. Source: Hendler, Incze, Shavit
-& Tzafrir, "Flat combining", SPAA 2010; databases call it group commit.
-"""
+An SQL statement takes as long for several short jobs as for one job. The time goes into the round
+trip, the planner and the disk write at the end. A thread calls at once if no call is running.
+Source: Hendler, Incze, Shavit & Tzafrir, "Flat combining", SPAA 2010; databases call this technique
+group commit."""
 
 from __future__ import annotations
 
@@ -31,7 +31,8 @@ Answer = TypeVar("Answer")
 
 @dataclass(eq=False)
 class _Caller(Generic[Item, Answer]):
-    """A thread that waits for its answer, or until it may make the call for all waiting threads."""
+    """A waiting thread and its item. The thread waits for the answer, or until it is its turn to
+    make the call for all waiting threads."""
 
     item: Item
     turn: threading.Event = field(default_factory=threading.Event)
@@ -41,8 +42,8 @@ class _Caller(Generic[Item, Answer]):
 
 
 class CombinedCalls(Generic[Item, Answer]):
-    """A function that many threads call, with their calls combined. `call` takes at most `MOST`
-    items and returns their answers in order. Its exception is raised in each calling thread."""
+    """Combines the calls that many threads make to one function. `call` takes at most `MOST` items
+    and returns their answers in order. If it raises, each calling thread gets the exception."""
 
     def __init__(self, call: Callable[[Sequence[Item]], Sequence[Answer]]) -> None:
         self._call = call
@@ -73,8 +74,8 @@ class CombinedCalls(Generic[Item, Answer]):
         return mine.answer  # type: ignore[return-value]  # it is over
 
     def _lead(self) -> None:
-        """Make one call on behalf of the threads that have waited longest, including this one. Then
-        let the next thread do so."""
+        """Make one call with the items of the longest-waiting threads, including this thread. Then
+        let another waiting thread make the next call."""
         with self._lock:
             callers = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
         try:
@@ -104,14 +105,14 @@ class WantedClaim(NamedTuple):
 
 @lru_cache(maxsize=64)
 def claims(metric: str, batch: bool) -> CombinedCalls[WantedClaim, Claim | None]:
-    """Return a function that claims jobs of one queue and combines the calls of many threads. It
-    serves messages sent for the first time, and may claim jobs of any tenant."""
+    """Return a function that claims jobs of one queue and combines the calls of many threads. It is
+    for first attempts only, and may return jobs of any tenant."""
     return CombinedCalls(_claim_together)
 
 
 def _claim_together(wanted: Sequence[WantedClaim]) -> list[Claim | None]:
-    """Return a claim for each message, or None for a message whose job must be claimed alone. None
-    means that no job waits, or that the job was tried before."""
+    """Claim jobs for several messages at once. Return a claim or None for each message. None means
+    that no job waits, or that the message's job was tried before and must be claimed alone."""
     with single_statements(ledger()) as connection:
         named = [one.job_id for one in wanted]
         found = leases.claim_several(connection, named, claim_terms(), wanted[0].order)
@@ -124,14 +125,14 @@ def claim_terms() -> ClaimTerms:
 
 @cache
 def successes(batch: bool) -> CombinedCalls[tuple[Claim, dict[str, Any]], bool]:
-    """Return a function that writes results and combines the calls of many threads. Jobs with
-    waiting callers are written separately."""
+    """Return an object that writes results of jobs to the database and combines the calls of
+    several threads. Interactive jobs and batch jobs have separate objects."""
     return CombinedCalls(_succeed)
 
 
 def _succeed(ended: Sequence[tuple[Claim, dict[str, Any]]]) -> list[bool]:
-    """Return one boolean per result: True if it was written. Other results need a separate
-    transaction, or their claim is no longer valid."""
+    """Return one boolean per result, True if it was written. A result with False needs a separate
+    transaction, or its claim on the job is no longer valid."""
     try:
         with single_statements(ledger()) as connection:
             kept = leases.succeed_several(connection, ended)

@@ -95,7 +95,7 @@ FIRST = MessageDelivery()
 def run_job(
     job_id: str, contract: ServiceContract, score: Score, delivery: MessageDelivery = FIRST
 ) -> None:
-    """Process the next job of this message's queue, or do nothing if no job waits."""
+    """Claim the next job of the message's queue and process it. Do nothing if no job waits."""
     with acquire_job(
         job_id, MetricQueue(contract.name, delivery.batch), again=delivery.again
     ) as claim:
@@ -121,8 +121,9 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
 
 
 def context_of(claim: Claim) -> JobContext:
-    """Return the context in which a claimed job is computed. Its time starts now. A large request
-    is treated like a batch line, because several large requests would delay all small ones."""
+    """Return the context in which a claimed job is computed. The time until its deadline starts
+    now. A large request gets the priority of a batch line, so that several large requests do not
+    delay all small ones."""
     return JobContext(
         job_id=claim.job_id,
         tenant=claim.tenant,
@@ -163,8 +164,8 @@ def compute_end(claim: Claim, context: JobContext, contract: ServiceContract, sc
 
 @cache
 def shares(batch: bool) -> TenantShares:
-    """Return the limits on threads per tenant, for interactive or for batch jobs. For batches any
-    thread may wait for jobs of its queue, because the scheduler lets no tenant fill a queue."""
+    """Return the limits on threads per tenant, for interactive or for batch jobs. With `batch`, all
+    threads may wait for jobs of one queue, because the scheduler lets no tenant fill a queue."""
     chosen = settings()
     if batch:
         threads = chosen.threads_for_batches
@@ -207,7 +208,8 @@ def run_first(batch: bool) -> AbstractContextManager[None]:
 
 
 def _return_to_queue(job_id: str, turn: ClaimOrder) -> None:
-    """Send the message to the end of its queue, because this thread is needed for another queue."""
+    """Send a message for this job to the end of its queue, because this thread has to process a
+    different queue."""
     metric, batch = turn.queue
     message = JobMessage(metric, job_id, batch, telemetry.inject_trace(), turn.again)
     with suppress(Unavailable):  # the scheduler sends it again
@@ -248,7 +250,8 @@ def _next_claim(
 
 @patiently
 def finish(claim: Claim, end: End, *, batch: bool = False) -> bool:
-    """Write how the job ended, with retries. Return False if the claim is no longer valid."""
+    """Record the job's end in the database; a failed write is repeated. Return False if the claim
+    is no longer valid."""
     if isinstance(end, Success) and successes(batch)((claim, end.result)):
         return True
     return write(claim, end)
@@ -273,7 +276,8 @@ def write(claim: Claim, end: End) -> bool:
 
 
 def record_end(claim: Claim, metric: str, end: End, *, kept: bool) -> None:
-    """Record in the log and the counters how the job ended."""
+    """Record in the log and the counters how the job ended. `kept` is False if the end was not
+    stored, because the claim was no longer valid."""
     if not kept:
         telemetry.JOBS_FENCED.labels(metric).inc()
         logger.warning("job.fenced", job=claim.job_id, attempt=claim.attempt)
@@ -291,7 +295,7 @@ class Success:
 
 @dataclass(frozen=True)
 class Failure:
-    """The job ends with a problem."""
+    """The end of a job that fails. `problem` is its problem document (RFC 9457)."""
 
     problem: dict[str, Any]
     status: Literal["failed"] = "failed"
@@ -307,7 +311,8 @@ class Abandoned:
 
 @dataclass(frozen=True)
 class Retry:
-    """The job returns to the queue for this many seconds."""
+    """The attempt failed, and the job goes back to the queue. It may be retried after
+    `seconds`."""
 
     seconds: float
     status: Literal["retried"] = "retried"
@@ -328,7 +333,8 @@ End = Success | Failure | Retry | Wait | Abandoned
 
 
 def ending(contract: ServiceContract, score: Callable[[Any], Message], claim: Claim) -> End:
-    """Score the claimed job and return how it ended. An exception becomes an end of the job."""
+    """Score the claimed job and return its outcome. Any exception is converted to an outcome, such
+    as a failure or a retry."""
     try:
         check_readable(claim.request)
         # The request was validated before it was stored. Validating again builds its nested
@@ -468,7 +474,8 @@ class Heartbeat:
     def _release(
         self, mine: Mapping[Claim, JobContext], kept_of: Callable[[Connection], set[str]]
     ) -> None:
-        """Check which claims are still valid, and cancel the computations of the others."""
+        """Check which of the claims `mine` are still valid, and cancel the computations of the
+        others. `kept_of` returns the ids of the jobs whose claim is valid."""
         if not mine:
             return
         with transaction(ledger()) as connection:

@@ -120,8 +120,8 @@ def _readiness(health: Health, asked: list[str] | None) -> tuple[bool, dict[str,
 
 
 def preload(load: Load, names: Sequence[str], health: Health) -> threading.Thread:
-    """Load these models with retries. Return when the worker may take jobs. The returned thread
-    ends when all models are loaded."""
+    """Load these models with retries, in a thread that ends when all are loaded. Return the thread
+    after the first tries or a timeout. Until then, the worker takes no jobs."""
     for name in names:
         health.obstruct(name, "is not loaded yet")
     tried = threading.Event()
@@ -135,7 +135,8 @@ def preload(load: Load, names: Sequence[str], health: Health) -> threading.Threa
 def load_in_background(
     load: Load, names: Sequence[str], health: Health, tried: threading.Event | None = None
 ) -> threading.Thread:
-    """Load these models in a background thread. `tried` is set when each model was tried once."""
+    """Start a background thread that loads these models, and return it. The event `tried` is set
+    after the first attempt to load each model."""
     loading = _Loading(load, health, list(names), tried or threading.Event())
     thread = threading.Thread(target=loading.run, name="preloading", daemon=True)
     thread.start()

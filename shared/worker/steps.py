@@ -68,8 +68,8 @@ def _stored(step: JobStep) -> str | None:
 
 
 def _find(step: JobStep, request: JobRequest, message: type[M]) -> M | None:
-    """Return the saved step. None if there is none, if no key decrypts it, or if another version
-    wrote it."""
+    """Return the saved result of the step. Return None if nothing was saved, no key decrypts the
+    content, or another version wrote it in another format."""
     content = _stored(step)
     if content is None:
         return None

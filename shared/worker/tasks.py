@@ -122,8 +122,8 @@ def _summary(
     left_out: Counter[str],
     request: BatchReportRequest,
 ) -> BatchReport:
-    """Return the service's summary of its distinct results, with the fields that all batch reports
-    have."""
+    """Return the service's summary of its results without duplicates, with the fields that all
+    batch reports have. `left_out` counts the results that were not used, by reason."""
     own, duplicates = drop_duplicates(rows)
     over = BatchStatistics(service.contract, own, request)
     made = service.summarize(own, over)
@@ -165,8 +165,8 @@ class OtherSystem:
 def _others(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest
 ) -> tuple[OtherSystem, list[OtherSystem]]:
-    """Return the results of the other systems: those of `against`, and of each entry of
-    `further`."""
+    """Return (the system in `against`, the systems in `further`), each with its results. The first
+    is empty if `against` is missing."""
     found = []
     named = [] if request.against is None else [("/against", request.against)]
     named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
@@ -186,8 +186,8 @@ def _compared(
     against: OtherSystem,
     systems: Sequence[OtherSystem],
 ) -> dict[str, Any]:
-    """Compare each system with `against`, as system minus `against`. `systems` holds the report's
-    own results, then those of `further`."""
+    """Return the differences system - `against` for each of `systems`, or {} without `against`.
+    `systems` holds the report's own results, then the results of `further`."""
     if request.against is None:
         return {}
     found = []
@@ -279,8 +279,8 @@ def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:
 def sorted_out(
     batch: BatchReportContract, metric: ReportedContract, rows: Iterable[JobOutcome]
 ) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Return rows as messages, and the number of unusable rows by status. Lines that share a job
-    share its messages, except their metadata."""
+    """Return the usable rows as messages, and the number of unusable rows by status. Lines that
+    share a job share its request and result, but not their metadata."""
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
     read: dict[str, tuple[Any, Any]] = {}

@@ -42,8 +42,8 @@ logger = telemetry.logger(__name__)
 
 
 class Interrupted(BaseException):
-    """An exception for the thread of a job that is past its deadline and does not call
-    `check`."""
+    """An exception raised in the thread of a job that is past its deadline. It stops jobs that do
+    not call their `check` function."""
 
 
 @dataclass(eq=False)
@@ -64,7 +64,8 @@ class Watched:
 
 
 class Watchdog:
-    """Checks the computations of this process every second, in a separate thread."""
+    """A thread that checks this process's computations every second and interrupts those that are
+    past their deadline. A computation that cannot be interrupted is given up."""
 
     def __init__(self) -> None:
         self._watched: set[Watched] = set()
@@ -77,8 +78,9 @@ class Watchdog:
     def watch(
         self, context: JobContext, give_up: Callable[[], None] | None = None
     ) -> Iterator[None]:
-        """Watch this thread's computation during the block, which may raise Interrupted. Without
-        `give_up` the computation is never interrupted, and only the process is watched."""
+        """Monitor this thread's computation while the block runs. A job past its deadline is
+        stopped by raising Interrupted in the block. Without `give_up` nothing is raised, and only a
+        hanging process is ended."""
         one = Watched(context, give_up)
         with self._lock:
             self._watched.add(one)
@@ -109,7 +111,8 @@ class Watchdog:
         return f"the computation of {', '.join(lost)} cannot be stopped" if lost else None
 
     def check(self) -> None:
-        """Check all computations once."""
+        """Interrupt computations that run past their deadline, and give up on those that ignore the
+        interruption. Exit the process when it is due to retire."""
         self._looked = time.monotonic()
         with self._lock:
             self._arm()
@@ -136,8 +139,8 @@ class Watchdog:
             one.give_up()
 
     def _exit_process(self) -> None:
-        """End the process if all its computing threads are lost, or if the other jobs take too
-        long."""
+        """End the process if all its computing threads are lost, or if the remaining jobs do not
+        end within a lease's duration."""
         with self._lock:
             others = [one for one in self._watched if not one.lost]
         if not others or time.monotonic() > (self._retires_at or 0):
@@ -146,7 +149,7 @@ class Watchdog:
             os._exit(RETIRED)
 
     def _arm(self) -> None:
-        """Postpone the forced end of the process, or disable it if nothing is computed."""
+        """Reset the timer that kills a hanging process. Cancel the timer if no job is computed."""
         self._armed = bool(self._watched)
         if self._armed:
             patience = settings().lease_seconds + GRACE_SECONDS

@@ -75,7 +75,7 @@ def test_a_line_that_no_metric_can_score_is_named_before_any_is_asked(scene: Ans
 
 def test_a_job_s_page_shows_how_it_ended(scene: Answered) -> None:
     for answer, says in [
-        (HATEFUL, "The decision is hateful; 1 metric scored the explanation."),
+        (HATEFUL, "The decision is hateful. 1 metric scored the explanation."),
         (ANSWERS[1], "The model refused, so nothing is scored."),
     ]:
         job = scene.client.post(URL, json=line(0, answer)["body"]).json()["id"]

@@ -127,7 +127,9 @@ def test_an_unread_counterfactual_is_abstained_from() -> None:
     assert (report.score, report.components.delta) == (None, None)
     assert report.original is not None
     assert report.abstained is not None
-    assert report.abstained.startswith("the model was not read: answer-unread: ")
+    assert report.abstained.startswith(
+        "the model's probabilities could not be read: answer-unread: "
+    )
 
 
 def test_an_unread_blank_premise_is_no_baseline() -> None:

@@ -230,7 +230,7 @@ def test_counterfactuals_of_your_own() -> None:
 def test_one_of_two_is_told() -> None:
     with bound(FakeJudge()):
         report = score(ask(**NEUTRAL, counterfactuals=[{"kind": "b", "text": "A woman shops."}]))
-    assert any("one of the two" in warning for warning in report.warnings)
+    assert any("only one of its two" in warning for warning in report.warnings)
 
 
 def test_phrases_of_your_own_fill_the_null() -> None:
@@ -244,7 +244,7 @@ def test_phrases_of_your_own_fill_the_null() -> None:
     said = {hypothesis for _, hypothesis in judge.calls[0]}
     assert "Four friends are dancing in the kitchen." in said
     assert few.counterfactuals[0].null is None
-    assert any("too few phrases" in warning for warning in few.warnings)
+    assert any("too few random phrases" in warning for warning in few.warnings)
 
 
 def test_the_histogram_counts_every_draw_of_the_null() -> None:

@@ -70,7 +70,7 @@ def test_a_crash_is_kept_by_nobody_either(
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("services.gateway.routes.jobs.check_filters", crash)
+    monkeypatch.setattr("services.gateway.routes.jobs.metadata_filter", crash)
     answer = client.get("/v1/jobs")
     assert answer.status_code == 500
     assert guarded(answer)

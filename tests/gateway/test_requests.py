@@ -84,7 +84,7 @@ def test_a_crash_a_stream_and_what_is_not_http_have_an_id(
     def crash(*_: object, **__: object) -> None:
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr("services.gateway.routes.jobs.check_filters", crash)
+    monkeypatch.setattr("services.gateway.routes.jobs.metadata_filter", crash)
     crashed = client.get("/v1/jobs", headers={"x-request-id": "mine"})
     assert (crashed.status_code, crashed.headers["x-request-id"]) == (500, "mine")
     assert crashed.json()["error"]["type"] == "server_error"

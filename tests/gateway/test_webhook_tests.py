@@ -88,7 +88,7 @@ def test_what_does_not_arrive_is_said_and_not_tried_again(client: httpx.Client) 
     nobody = made(client, url=f"http://127.0.0.1:{free_port()}/")
     found = client.post(f"{HOOKS}/{nobody['id']}/test").json()
     assert (found["delivered"], found["status"]) == (False, None)
-    assert "no connection" in found["error"]
+    assert "cannot be reached" in found["error"]
 
 
 @pytest.mark.usefixtures("scheduler")

@@ -221,7 +221,7 @@ def test_one_reason_has_no_necessity_prompt_but_the_released_code_asks() -> None
         report = score(ask(model="lm"))
         score(ask(model="lm", variant="reference"))
     assert [len(call) for call in models.generated] == [1, 2, 1, 2, 1]
-    assert any("nothing is left" in warning for warning in report.warnings)
+    assert any("nothing remains" in warning for warning in report.warnings)
 
 
 def test_missing_stages_are_null_with_the_reason() -> None:

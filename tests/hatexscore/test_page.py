@@ -176,7 +176,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
 
 def test_a_missing_probability_is_named_as_the_reason() -> None:
     request = ask(probabilities={"original": 0.9, "masked": None})
-    assert why(view(request, scored(request)), "QF").startswith("but one of them is missing")
+    assert why(view(request, scored(request)), "QF").endswith("but one of them is missing")
 
 
 @pytest.mark.parametrize("variant", get_args(Variant))

@@ -90,7 +90,7 @@ def test_composed_characters_and_emoji_keep_their_offsets() -> None:
 
 
 def test_spans_behind_what_the_model_reads_are_degenerate() -> None:
-    with planted(longest=5), pytest.raises(DegenerateInput, match="hold no token"):
+    with planted(longest=5), pytest.raises(DegenerateInput, match="contain no token"):
         score(IceRequest.model_validate({"text": TEXT, "rationale": [{"start": 21, "end": 23}]}))
 
 

@@ -89,7 +89,7 @@ def test_short_rows_are_bounded_by_their_number() -> None:
                     null="tokens", operators=["delete", "infill"], infill_pool=["w90"])  # fmt: skip
     with (
         planted() as judge,
-        pytest.raises(TooCostly, match=r"rows, .* ask for 400,000") as caught,
+        pytest.raises(TooCostly, match=r"rows, .* at most 400,000") as caught,
     ):
         score(asked)
     assert "lower `draws` to at most" in caught.value.detail

@@ -261,7 +261,7 @@ def test_a_short_text_is_tested_by_a_p_that_other_posts_calibrate(place: int, ve
     assert necessity.null.calibration is not None
     assert (necessity.null.p_calibrated <= 0.05) == (verdict == "holds_up")
     assert finding(report).verdict == verdict
-    assert "calibrated on other posts" in finding(report).checks[0].sentence
+    assert "alibrated on other posts" in finding(report).checks[0].sentence
     for one in (two_sided, other):
         assert all(test.null.p_calibrated is None for test in one.components.tests)
         assert finding(one).verdict == "not_tested"

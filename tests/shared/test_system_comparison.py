@@ -120,7 +120,7 @@ def test_no_pair_one_pair_and_no_difference() -> None:
     none = compared([result("a", 0.5)], [result("b", 0.5)])
     [score] = none.differences
     assert (none.pairs, score.difference.value, score.p_value, score.effect) == (0,) + (None,) * 3
-    assert any(warning.startswith("no pair") for warning in none.warnings)
+    assert any(warning.startswith("there are no pairs") for warning in none.warnings)
     [one] = compared([result("a", 0.5)], [result("a", 0.25)]).differences
     assert (one.p_value, one.difference.value, one.difference.low) == (1, 0.25, None)
     first, _ = systems(0.0)

@@ -1,4 +1,5 @@
-"""`touchstone reader train` and `touchstone reader gate`."""
+"""The commands `touchstone reader train` and `touchstone reader gate`, which train and test the
+reader (a small text classifier)."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Fits the reader: low-rank changes to the base's matrices and one head for all readings.
+"""Trains the reader, a text classifier for several tasks (readings), by low-rank changes to the
+matrices of a base model and one output layer.
 
 Source: Hu et al., LoRA, arXiv:2106.09685; AdamW with linear warm-up and decay. The loss of a row is
-the cross-entropy over the outputs of its reading. In readings with several correct labels, each
-output is compared with the last one, "none", by a logistic loss.
-"""
+the cross-entropy over the outputs of its task. In tasks with several correct labels, each output is
+compared with the last one, "none", by a logistic loss."""
 
 from __future__ import annotations
 
@@ -32,8 +32,9 @@ class Recipe:
 
 @dataclass(frozen=True)
 class TokenizedRow:
-    """A tokenized text. `right` has the columns of correct labels, `outputs` those of its question.
-    `several` is True if more than one label can be right."""
+    """A tokenized text for one question. `outputs` has the columns of the question's labels, and
+    `right` those of the correct labels. `several` is True if more than one label can be
+    correct."""
 
     ids: Sequence[int]
     right: Sequence[int]
@@ -122,7 +123,8 @@ def _parts(batch: Sequence[TokenizedRow], longest: int) -> Iterator[Sequence[Tok
 def _batches(
     rows: Sequence[TokenizedRow], size: int, generator: torch.Generator
 ) -> list[list[TokenizedRow]]:
-    """Sort by length within pools of 50 batches, so that there is little padding."""
+    """Return all rows in batches of `size`, in random order. Pools of 50 batches are sorted by
+    length, so that there is little padding."""
     order = torch.randperm(len(rows), generator=generator).tolist()
     pool = 50 * size
     pools = [order[at : at + pool] for at in range(0, len(order), pool)]

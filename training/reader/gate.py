@@ -1,11 +1,11 @@
-"""The gate: accuracy of the shipped reader on texts outside of its training data.
+"""Tests the accuracy of the shipped reader, a text classifier, on texts outside of its training
+data.
 
 touchstone reader gate [FILE ...]
 
-Prints a table for each reading, by language and style, over these files, or all of `test/`. The
-column `rules` has the results of the former patterns, at commit 668cda69. It comes from
-`test/rules.json` and covers English, Chinese and Korean.
-"""
+Prints a table for each classification task, by language and style, over these files, or all of
+`test/`. The column `rules` has the results of the former rules, at commit 668cda69. It comes from
+`test/rules.json` and covers English, Chinese and Korean."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ UNREAD = "unread"
 
 @dataclass(frozen=True)
 class Read:
-    """A test row with labels by the reader and by the former rules (None: unsupported text)."""
+    """A test row, with the labels found by the trained reader and by the former rules. `rules` is
+    None if the rules did not support the text."""
 
     row: ReaderRow
     found: frozenset[str]
@@ -113,8 +114,8 @@ SIDES = frozenset({"hateful", "non-hateful"})
 
 
 def _verdict(read: list[Read], get: Get) -> str:
-    """Format the share of correct verdicts, the number of inverted ones, and the number of false
-    verdicts where none is stated."""
+    """Return a report line: the share of correct verdicts, the number of inverted verdicts, and the
+    number of verdicts for texts that state none."""
     stated = [one for one in read if one.right <= SIDES]
     right = sum(get(one) == one.right for one in stated)
     inverted = sum(get(one) <= SIDES and get(one) != one.right for one in stated)
@@ -128,8 +129,8 @@ def _accuracy(read: list[Read], get: Get) -> str:
 
 
 def _attacked(read: list[Read], get: Get) -> str:
-    """Return accuracy and false positives for attacked groups. `defended` and `mentioned` are no
-    attack."""
+    """Return the accuracy and the false positives for attacked groups. Groups labelled
+    `defended` or `mentioned` do not count as attacked."""
     said = [({"attacked"} <= get(one), {"attacked"} <= one.right) for one in read]
     false = sum(found and not true for found, true in said)
     quiet = sum(not true for _, true in said)

@@ -72,8 +72,8 @@ def _asked(one: dict[str, Any]) -> tuple[str, Reading, tuple[str, ...]]:
 
 
 def as_asked(text: str, vocabulary: Vocabulary | None = None) -> str:
-    """Return a normalised text as the reader's input for `verdict`. `vocabulary` is `default` if
-    None."""
+    """Return a normalised text as the trained reader's input for the task `verdict`, with label
+    words marked. Without `vocabulary`, the words of the vocabulary `default` are marked."""
     words = vocabulary or built_in("default")
     return VerdictText(text, words.marks(text)).part(0, len(text))
 
@@ -102,7 +102,8 @@ def _verdict(text: str, label: str | None, language: str, style: str) -> ReaderR
 
 
 def _mentions(text: str, language: str, style: str) -> Iterable[ReaderRow]:
-    """Parse `{+Muslims}` as an attacked mention, `{-Muslims}` as one that is not."""
+    """Yield a row for each marked mention of a group. `{+Muslims}` marks an attacked mention, and
+    `{-Muslims}` one that is not attacked."""
     bare, places = "", []
     for piece, sign, mention in _pieces(text):
         bare += piece

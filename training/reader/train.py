@@ -1,11 +1,12 @@
-"""Trains the reader on the texts of this folder, and writes its adapter.
+"""Trains the reader, a text classifier for explanations, on the texts of this folder and writes its
+adapter.
 
 touchstone reader train [--data FILE ...] [--out FOLDER] [--from FOLDER] [--device cuda]
 
 `--data` adds your own texts to those of `data/`. With `--from`, training continues from an
-adapter. One pass then reads the texts of `--data` three times, those of `data/` once, and a
-third of the sentences of the project's tests. `touchstone reader gate` measures the new
-adapter."""
+adapter for one epoch. This epoch contains the texts of `--data` three times, those of
+`data/` once, and a third of the sentences of the project's tests. `touchstone reader gate`
+measures the new adapter."""
 
 from __future__ import annotations
 

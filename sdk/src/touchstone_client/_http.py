@@ -148,7 +148,7 @@ class Stream:
 
 
 class AsyncStream:
-    """A response that is read in pieces, async."""
+    """An HTTP response whose body is read piece by piece, for async code."""
 
     def __init__(self, response: httpx.Response, url: str) -> None:
         self._response = response

@@ -149,7 +149,8 @@ def _write_rows(
 
 @dataclass
 class Numbered:
-    """Writes lines at the line numbers that they have in their source."""
+    """Writes each line at its line number in the source file. Skipped numbers become empty
+    lines."""
 
     target: BinaryIO
     reading: Reading
@@ -170,8 +171,8 @@ class Numbered:
 
 @contextmanager
 def _wrapped(stream: BinaryIO, endpoint: str, name: str, reading: Reading) -> Iterator[BinaryIO]:
-    """Yield the stream itself if its first line is a batch line. Otherwise yield a file with its
-    requests as batch lines."""
+    """Yield `stream` if its first line is a batch line. Otherwise yield a temporary file that
+    contains the requests of `stream` as batch lines."""
     looked_at = replace(reading, refused=None if reading.refused is None else {})
     _, first = next(json_lines(stream, looked_at), (0, {}))
     stream.seek(0)

@@ -90,8 +90,8 @@ def checks_of(result: Result) -> list[tuple[str, str, str]]:
 
 
 def elicited_html(result: models.ExplanationsResult) -> str:
-    """Return a model's explanation as HTML: outcome, decision, and one row per metric. Its text is
-    folded away."""
+    """Return a model's explanation as HTML: outcome, decision, one row per metric, and the text of
+    the explanation, collapsed by default."""
     answer = result.elicitation
     badge = f"<b>{escape(answer.outcome)}</b> &nbsp; {escape(answer.decision or 'no decision')}"
     warned = "".join(f"<li>{escape(warning)}</li>" for warning in result.warnings)
@@ -223,7 +223,8 @@ def table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
 
 
 def parts_of(message: Any) -> list[tuple[str, str]]:
-    """Return the name and value of each number or word in a message."""
+    """Return the name and displayed value of each field of a message that is a number, a string, a
+    boolean or None."""
     if not isinstance(message, BaseModel):
         return []
     return [
@@ -234,7 +235,7 @@ def parts_of(message: Any) -> list[tuple[str, str]]:
 
 
 def with_plain_names(metric: str, rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Append a plain name to each row about a component of this metric."""
+    """Append the readable name of the component to each row, or "" for a row without one."""
     names = NAMES.get(metric, {})
     return [
         (

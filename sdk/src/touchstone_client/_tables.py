@@ -51,7 +51,8 @@ class Scores(list[Outcome]):
 
 
 class Listed:
-    """Requests from an iterable. Their results are collected in a list."""
+    """The requests of an iterable passed to `score_many`, and the list that collects their
+    results."""
 
     def __init__(self, data: Iterable[Fields | BaseModel], columns: Columns | None) -> None:
         is_one = isinstance(data, str | bytes | PathLike | Mapping | BaseModel)
@@ -124,7 +125,8 @@ class Framed:
 
 
 def flat(outcome: Outcome, job_id: str | None) -> dict[str, Any]:
-    """Return the result columns of one row: the single values and the components of the score."""
+    """Return the new columns of one row: the result's single values and score components, or the
+    error."""
     if isinstance(outcome, TouchstoneError):
         id_of_job = job_id or (outcome.job_id if isinstance(outcome, JobFailed) else None)
         return {"job_id": id_of_job, "error": str(outcome)}

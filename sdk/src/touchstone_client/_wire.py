@@ -61,8 +61,8 @@ def part_of(selection: str) -> dict[str, Any]:
 
 
 def _not_finite(value: Any, path: str) -> Iterator[tuple[str, float]]:
-    """Yield the (path, value) of numbers that JSON does not have, for example ("options[1].share",
-    nan)."""
+    """Yield the (path, value) of numbers that JSON cannot represent, for example
+    ("options[1].share", nan)."""
     if isinstance(value, float) and not math.isfinite(value):
         yield path or "the value", value
     elif isinstance(value, list | tuple):

@@ -47,9 +47,9 @@ CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the f
 
 @dataclass(frozen=True)
 class CardItem:
-    """A group of lines with the same problem, or whose check was not done for the same reason.
+    """A group of lines that have the same problem, or whose check was not done for the same reason.
     `query` is the filter that shows the lines. `control` is the form field that resolves the
-    problem, or None. `word` is the decision of a third class."""
+    problem, or None. `word` is a decision that is neither hateful nor non-hateful."""
 
     name: str
     count: int
@@ -82,8 +82,8 @@ def card_of(
     unlabelled: Mapping[str, int] = {},
 ) -> AnswerCard:
     """Build the summary from the counts of the filtered lines. `folded` maps each decision of a
-    third class to the number of lines in which it counts as hateful. `unlabelled` does so for
-    the lines that were not tested because the model has no label for the decision."""
+    third class to the number of lines in which the decision counts as hateful. `unlabelled` maps
+    each decision for which the model has no label to its number of untested lines."""
     phrases = {} if contract is None else contract.problems
     problems = {code: counts.problems[code] for code in counts.problems if code in phrases}
     return AnswerCard(
@@ -174,7 +174,8 @@ def _sentence(counts: CardCounts) -> str:
 
 
 def _unlabelled(view: ResultQuery, words: Mapping[str, int]) -> list[CardItem]:
-    """Return a group per decision, most frequent first, with the form that maps its class."""
+    """Return one summary item per decision without a label, most frequent first. Each item has a
+    form that assigns the decision to a class."""
     items = []
     for word, count in sorted(words.items(), key=lambda item: -item[1])[:MOST_SHOWN]:
         filters = ("why", NO_LABEL), ("decision_sent", word)

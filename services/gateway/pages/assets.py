@@ -54,7 +54,8 @@ class Assets(StaticFiles):
     """Static files whose address changes with their content, so that browsers can cache them."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """Return the file. Browsers may cache it for a year if the address is current."""
+        """Return the file. Browsers may cache it for a year if the address has the file's current
+        version."""
         response = await super().get_response(path, scope)
         response.headers.update(PAGE_HEADERS)
         address = f"/static/{path}?{scope.get('query_string', b'').decode('latin-1')}"
@@ -63,8 +64,8 @@ class Assets(StaticFiles):
         return response
 
     def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
-        """Find a static file. Style sheets of single metrics are found in the folders of their
-        services."""
+        """Return the path and status of a static file. The style sheet of a single metric is in the
+        folder of the metric's service."""
         sheet = style_sheet(path)
         return super().lookup_path(path) if sheet is None else (str(sheet), sheet.stat())
 

@@ -206,7 +206,8 @@ async def shared_lines(
     token: Annotated[str, Path(pattern="^[0-9a-f]{32}$")],
     gateway: Gateway,
 ) -> Response:
-    """Show the lines of a shared link to anybody who has the link. Raises NotThere, NoReport."""
+    """Show the lines of a shared link to anybody who has the link. Raises NotThere if the link has
+    expired or was deleted, and NoReport without a report."""
 
     def read(connection: Connection) -> list[Any]:
         links = saved_views.list_views(connection, tenant, f"shared {metric}").values()
@@ -231,8 +232,8 @@ async def batch_results_file(
     caller: Viewer,
     texts: Literal["", "1"] = "",
 ) -> Response:
-    """Return the selected lines as a file. If none is selected, return all lines that match the
-    filters. `texts` adds the texts."""
+    """Return the selected lines as a CSV or JSON Lines file. If no line is selected, the file has
+    all lines that match the filters. `texts` is `1` to include the users' texts."""
     batch = await get_batch(batch_id, gateway, caller)
     batch_results.check_final(batch)
     await write_facts(gateway, batch)

@@ -19,8 +19,8 @@ MOST_REASONS = 8  # why results are not tested
 
 @dataclass(frozen=True)
 class Scale:
-    """The range of a score. `chance` is where the score of random decisions lies in the range, from
-    0 to 1. It is None if it depends on the text."""
+    """The range of a score. `chance` is the position of the score of random decisions in the range,
+    from 0 to 1. `chance` is None if the score of random decisions depends on the text."""
 
     low: float
     high: float
@@ -29,7 +29,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class PartRow:
-    """One component of the score, over the whole batch. `interval` comes from the report.
+    """One component of the score, over the whole batch. `interval` is its estimate in the report.
     `undefined` and `not_applicable` are shares of the results, or None if unknown. If only
     `undefined` is known, it includes both."""
 
@@ -62,7 +62,8 @@ def outcome_of(
     why: Mapping[str, int],
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
-    """Return the conclusion about a batch. `report` is None while it is being computed."""
+    """Return the conclusion, histogram and score components of a batch. `why` counts the results
+    that were not tested, by reason. `report` is None while it is being computed."""
     codes = () if contract is None else contract.problems
     problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
     return BatchOutcome(
@@ -80,7 +81,8 @@ def outcome_of(
 def _sentences(
     contract: ReportedContract | None, tally: ResultTally, report: Mapping[str, Any]
 ) -> list[str]:
-    """Return the conclusion as sentences. A service that is not a metric writes its own."""
+    """Return the conclusion of the batch report as sentences. A service that is not a metric states
+    it in `finding`."""
     metric = contract if isinstance(contract, MetricContract) else None
     if metric is None and report.get("finding"):
         return [str(report["finding"])]
@@ -111,8 +113,8 @@ def scale_of(contract: ReportedContract | None) -> Scale:
 
 
 def _parts(contract: ReportedContract | None, report: Mapping[str, Any]) -> list[PartRow]:
-    """Return the parts that have an interval in the report, by group if their meaning differs
-    between groups."""
+    """Return the report's components that have an interval. A component that means something
+    different in each group has one row per group."""
     if contract is None:
         return []
     groups = () if contract.facts is None else contract.facts.groups

@@ -42,9 +42,9 @@ Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 @dataclass(frozen=True)
 class SplitRow:
-    """The results of the lines with one value. `value` is as displayed. `undefined` is the share of
-    results without a score. `address` shows these lines; it is empty if the value is too long for a
-    filter."""
+    """The results of the lines that share one value of the split column. `value` is the displayed
+    value. `undefined` is the share of results without a score. `address` is the URL that shows
+    these lines; it is empty if the value is too long for a filter."""
 
     value: str
     results: int
@@ -59,9 +59,9 @@ class SplitRow:
 
 @dataclass(frozen=True)
 class BatchSplit:
-    """The results split by the values of a property, as the page shows them. `job` computes the
-    intervals. `pairs` holds differences of means (second minus first) with p-values corrected by
-    Holm's method."""
+    """The results of a batch, split by the values of a property, as the page shows them. `job` is
+    the job that computes the intervals. `pairs` holds differences of means (second minus first).
+    Their p-values are corrected by Holm's method."""
 
     by: str
     rows: tuple[SplitRow, ...]
@@ -170,7 +170,7 @@ async def _report(
 
 
 async def _source(gateway: State, view: ResultQuery) -> dict[str, Any]:
-    """Return the results to report on: those of the batch, or of the filtered jobs."""
+    """Return the source of a report: the id of the whole batch, or the ids of the filtered jobs."""
     if view.is_whole:
         return {"batch": view.filter.batch_id}
     return {

@@ -124,8 +124,8 @@ class BatchReportState:
 
 @dataclass(frozen=True)
 class Results:
-    """The results of a batch as the page shows them. `complete` means that all results are ready to
-    show."""
+    """The results of a batch as the page shows them. `complete` is True if all of them are in the
+    results table."""
 
     view: ResultQuery
     rows: list[ResultRow]
@@ -258,7 +258,8 @@ def _seconds_left(batch: Batch) -> float | None:
 
 
 def _elapsed_time(batch: Batch) -> float | None:
-    """Return the seconds from the first line to the last."""
+    """Return the seconds from the start of a batch's processing to its completion. Return None if
+    either time is unknown."""
     times = batch_json(batch)
     began, ended = times["in_progress_at"], times["completed_at"]
     return None if began is None or ended is None else float(ended - began)
@@ -351,7 +352,8 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
 
 
 async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSummary:
-    """Return the summary of all results, ignoring filters. It is cached once `complete`."""
+    """Return the summary of all results of a batch, ignoring filters. If `complete`, the summary is
+    final and is cached."""
     wanted = parse_query(batch, batch.tenant, ()).filter
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None

@@ -1,6 +1,7 @@
 """The page `/compare`. It compares two batches, or parts of them, on the same texts. It can also
-compare up to five with one baseline. In the page's address, `verdicts=left,right` comes from a link
-in the table and all else from the form. Invalid parameters are ignored and listed."""
+compare up to five batches with one baseline. The parameter `verdicts=left,right` of the page's
+address comes from a link in the table. All other parameters come from the form. Invalid parameters
+are ignored and listed."""
 
 from __future__ import annotations
 
@@ -143,7 +144,8 @@ def parse_pair_query(
 
 
 def _ignored(sent: Sequence[Pair], ranges: frozenset[str]) -> list[str]:
-    """Return the unknown and unreadable parameters of the address."""
+    """Return a message for each query parameter that is ignored because its name is unknown or its
+    value is invalid."""
     faults = []
     for name, value in sent:
         known = name in OF_PAGE or name in OF_RIGHT or name in ranges
@@ -178,7 +180,8 @@ def _filter(
     batches: tuple[Batch, Batch],
     bounds: tuple[float, float] | None,
 ) -> PairFilter:
-    """Return the filter. The parameter `verdicts` overrides `left_verdict`."""
+    """Return the database filter for pairs of results. The parameter `verdicts` holds both sides'
+    verdicts and overrides `left_verdict`."""
     verdicts: tuple[str | None, str | None] = (values.get("left_verdict"), None)
     if "verdicts" in values:
         first, second = values["verdicts"].split(",")
@@ -255,8 +258,8 @@ def _refused(
     why: str,
     again: Sequence[RepeatedSide],
 ) -> Response:
-    """Show why the sides cannot be compared. `again` lists the sides that must be scored again
-    first."""
+    """Show the reason why the batches (or parts of batches) cannot be compared. `again` lists those
+    that must be scored again first."""
     context = {"left": left, "rights": rights, "refused": why, "again": again}
     return page(request, "compare.html", 422, **context)
 
@@ -264,7 +267,8 @@ def _refused(
 async def _form(
     request: Request, gateway: State, caller: Caller, fault: tuple[int, str] | None = None
 ) -> Response:
-    """Show the form with its input. `fault` is (index of the unknown side, reason)."""
+    """Show the comparison form, filled with the query parameters. `fault` is (index of the batch
+    that was not found, reason)."""
     wanted = Slice(RECENT, tenant=caller.tenant)
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [batch for batch in recent if batch.is_final and batch.metric in metrics()]

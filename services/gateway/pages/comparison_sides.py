@@ -113,14 +113,14 @@ class OfferedPart:
 
     @property
     def part(self) -> str:
-        """The part of the batch as written in the form."""
+        """The part of the batch as the form submits it, `key=value`."""
         return f"{self.key}={self.value}"
 
 
 @dataclass(frozen=True)
 class CompareForm:
     """The submitted form of a comparison. `refused` maps an invalid side to the reason. `offered`
-    maps a side to the parts that its batch has."""
+    maps a side to the parts of its batch that can be compared."""
 
     sides: Mapping[str, str]
     more: Sequence[str] = ()
@@ -136,8 +136,9 @@ class CompareForm:
 
 @dataclass(frozen=True)
 class CompareQuery:
-    """The sides to compare; the first of `rights` is shown first. The difference is also split by
-    the key `by`, unless that is empty. `keys` maps the possible keys to display names."""
+    """The sides to compare. `rights` are the right sides, and the first is shown first. If `by` is
+    not empty, the difference is also split by this key. `keys` maps the possible keys to display
+    names."""
 
     left: CompareSide
     rights: Sequence[CompareSide]
@@ -191,8 +192,8 @@ async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:
 
 
 def _readings(part: str) -> list[tuple[str, str]]:
-    """Return the possible (key, value) pairs, the likeliest first. A key may contain the equals
-    sign, and a trailing space may be a typing error."""
+    """Return the possible (key, value) pairs of a `key=value` text, likeliest first. The text is
+    ambiguous if the key may contain an equals sign or a trailing space may be a typing error."""
     written = dict.fromkeys((part, part.rstrip()))
     if part.startswith("model="):
         return [("model", text.partition("=")[2]) for text in written]
@@ -248,7 +249,8 @@ async def parts_of_batch(batch_id: str, gateway: State, caller: Caller) -> list[
 
 
 def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
-    """Return why the sides cannot be compared, or an empty string."""
+    """Return a sentence that states why the batches (or their parts) cannot be compared, or an
+    empty string if they can."""
     for side in rights:
         if side.is_within(left) or left.is_within(side):
             both = f"{left.name} and {side.name}"
@@ -269,7 +271,8 @@ def conflict(left: CompareSide, rights: Sequence[CompareSide]) -> str:
 
 
 def slice_keys(known: ResultSummary) -> dict[str, str]:
-    """Return the keys by which the difference can be split further, with their display names."""
+    """Return the keys by which the difference between the sides can be split, with their display
+    names."""
     keys = {name: told for name, told in metadata_split_keys(known.keys).items() if _is_split(name)}
     return keys | {name: told for name, told in COLUMNS.items() if name not in ("model", "variant")}
 

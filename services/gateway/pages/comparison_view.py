@@ -1,6 +1,6 @@
 """A finished comparison as its page shows it: a conclusion in one sentence, and the pairs of
-results. Every difference is right minus left, where left is the baseline. A side is called better
-only if the corrected test supports it and it has no problem more often."""
+results. Every difference is right minus left, where left is the baseline. A side is only called
+better if the corrected test supports this and no problem is more frequent on that side."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PartChange = tuple[str, float | None, float | None]  # its name, before or left,
 
 @dataclass(frozen=True)
 class ComparedPart:
-    """A number of the report, with its value for both systems."""
+    """A component of the score, compared between the two systems."""
 
     name: str
     term: Term | None
@@ -67,8 +67,8 @@ class PairRow:
 
 @dataclass(frozen=True)
 class CompareContext:
-    """The data of the comparison page. `address` is its address without the parameters that select
-    pairs."""
+    """The data of the comparison page. `address` is the page's address without the parameters that
+    filter pairs."""
 
     sentences: Sequence[str]
     parts: Sequence[ComparedPart]
@@ -237,8 +237,9 @@ def pair_rows(
     lines: Mapping[str, int],
     paths: Mapping[str, str],
 ) -> list[PairRow]:
-    """Return the table rows for the pairs. `pairs` holds (custom id, left job, right job). `lines`
-    maps right jobs to their lines. `paths` maps names of numbers to their places in a result."""
+    """Return the table rows for the pairs. `pairs` holds (custom id, left job, right job).
+    `lines` maps right jobs to line numbers. `paths` maps names of a result's numbers to their
+    JSON paths."""
     return [
         PairRow(
             custom_id,

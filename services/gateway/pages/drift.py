@@ -46,10 +46,10 @@ Found = dict[ScoreSource, ScoreSums]
 
 @dataclass(frozen=True)
 class ScoreShift:
-    """The change between two periods, later minus earlier. `low` and `high` are the 95 % interval
+    """The change in scores from one period to a later one. `low` and `high` are the 95 % interval
     of the difference of the means, or None for too few scores. `psi_chance` is the population
     stability index that equal periods exceed once in twenty times. `undefined` is the change in the
-    share without a score."""
+    share of results without a score, with its interval."""
 
     earlier: ScoreSums
     later: ScoreSums
@@ -224,7 +224,8 @@ def _row(metric: str, model: str, earlier: Found, later: Found) -> DriftRow:
 
 
 def sentence_of(shift: ScoreShift) -> str:
-    """Return the change in words. It says that the score moved only if the interval excludes 0."""
+    """Describe the change of the scores in a sentence. It reports a shift of the mean only if the
+    interval excludes 0."""
     if shift.difference is None:
         before, now = shift.earlier.scored, shift.later.scored
         counts = f"{before:,} before and {now:,} now"

@@ -155,8 +155,8 @@ def _inputs(
 
 
 def _single(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return the input of a single value. If the value may be a word or a list, the input offers
-    the words."""
+    """Return the form input for a field with a single value, or None for other types. A field that
+    may be a number or a list of numbers gets one input for both."""
     says, default = _says(field), _default(field)
     named = [kind for kind in kinds if get_origin(kind) is Literal]
     choices = tuple(value for kind in named for value in get_args(kind))
@@ -198,7 +198,8 @@ def _listed(name: str, field: FieldInfo, kinds: Sequence[Any], is_basic: bool) -
 
 
 def _maps(name: str, kinds: Sequence[Any], is_basic: bool) -> FormInput | None:
-    """Return a table for a map, or for a list of maps, one per source."""
+    """Return a form input with key and value columns for a field that is a map. A list of maps also
+    gets a column for the source. Return None for other fields."""
     single = [kind for kind in kinds if get_origin(kind) is dict]
     lists = [get_args(kind)[0] for kind in kinds if get_origin(kind) is tuple]
     several = [

@@ -138,7 +138,8 @@ class FormInput:
         return value if isinstance(value, str) else None
 
     def _listed(self, value: Any) -> list[dict[str, Any]] | None:
-        """Return one or more mappings as table rows."""
+        """Return the table rows for a mapping or a list of mappings, or None for any other
+        value."""
         if isinstance(value, Mapping):
             return [{"key": key, "value": held} for key, held in value.items()]
         if self.kind == "map" or not isinstance(value, list) or not all(value):

@@ -28,8 +28,8 @@ class GoldFigure:
 
 @dataclass(frozen=True)
 class ConfusionRow:
-    """The results with one correct label. `counts` holds (number, True if correct) for each
-    decision."""
+    """A row of the confusion table: the results whose correct label is `gold`. `counts` holds a
+    pair for each decision: the number of results, and True if the decision is correct."""
 
     gold: str
     counts: Sequence[tuple[int, bool]]

@@ -1,4 +1,4 @@
-"""The texts of a job with the passages highlighted that its result cites as evidence."""
+"""The texts of a job. The passages that its result cites as evidence are highlighted."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def result_spans(job: Job, name: str = "") -> list[Mark]:
 
 
 def _quotes(evidence: Any, text: str) -> Iterator[Mark]:
-    """Yield the quotes from the judged text where this text repeats them."""
+    """Yield a highlight for each place where `text` repeats a quote that the evidence lists."""
     written = (item.get("quoted_as") for item in evidence if isinstance(item, Mapping))
     for quote in {quote for quote in written if isinstance(quote, str) and quote}:
         word = r"[a-zA-Z0-9]"

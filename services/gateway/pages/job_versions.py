@@ -40,8 +40,8 @@ class Version:
 
 @dataclass(frozen=True)
 class JobComparison:
-    """Two jobs of a metric, compared. `texts` holds (field, changes of its words). `parts` holds
-    the numbers that make up each score, before and after."""
+    """A comparison of a job with another job of the same metric. `texts` holds (field, changed
+    words). `parts` holds the changes of the numbers that make up each score."""
 
     other: Job
     texts: Sequence[tuple[str, Sequence[WordChange]]]

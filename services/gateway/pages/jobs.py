@@ -98,7 +98,7 @@ async def job_page(
     lens: Annotated[str, Query(max_length=64)] = "",
 ) -> Response:
     """Show the page of a job. `with` names another job of the same metric to compare it with.
-    `lens` names a job that asked the model about the text without some words."""
+    `lens` names a job that judged this job's text without some of its words."""
     job = await find_job(job_id, gateway, caller.tenant)
     lines = await _lines(job, gateway)
 
@@ -126,7 +126,8 @@ async def job_page(
 
 
 def _lens(asked: Job) -> Any:
-    """Return the result of a job that tested selected words, or None if there is none."""
+    """Return probabilities with and without the words that the user selected, from the result of
+    job `asked`. Return None if that result or the text is missing."""
     source, report = request_of(asked), report_of(asked)
     lens = getattr(registry.page(asked.metric), "lens", None)
     return None if lens is None or source is None or report is None else lens(source, report)
@@ -134,8 +135,9 @@ def _lens(asked: Job) -> Any:
 
 @router.post("/jobs/{job_id}/lens")
 async def ask_lens(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Start a job that asks the same model about the text without the words in the form. Raises
-    UnknownJob if the text was not kept, BadInput, QuotaExceeded, Unavailable."""
+    """Start a job that asks the same model about the text without the words entered in the form.
+    Raises UnknownJob if the text was not kept or the metric has no such test. Also raises BadInput,
+    QuotaExceeded, Unavailable."""
     check_scope(caller, "score")
     form = await checked_form(request)
     job = await find_job(job_id, gateway, caller.tenant)
@@ -290,7 +292,8 @@ def failed(job: Job) -> Failed | None:
 
 
 def _texts(job: Job) -> Sequence[str] | None:
-    """Return the texts that the caller sent, or None if they are no longer known."""
+    """Return the caller's texts, except very short ones. Return () if the request forbids storing
+    them, or None if the request was deleted."""
     if job.request.get("do_not_store_text"):
         return ()
     request = request_of(job)
@@ -317,7 +320,8 @@ class CodeSamples:
 def code_samples(
     contract: ServiceContract, body: dict[str, Any], request: Request, *, with_key: bool
 ) -> CodeSamples | None:
-    """Return code samples that do not contain the key. Return None for a body that is too long to
+    """Return code samples for sending this request. With `with_key`, they read the API key from an
+    environment variable, so they never contain it. Return None for a body that is too long to
     paste."""
     if len(str(body)) > MOST_PASTED:
         return None
@@ -363,8 +367,8 @@ def result_html(job: Job) -> str | None:
 
 
 def report_of(job: Job) -> Message | None:
-    """Return the job's result. Return None if it has none, or if another version of the service
-    wrote it."""
+    """Return the job's result as a message. Return None if there is no result, or if its format is
+    that of another version of the service."""
     contract = all_contracts().get(job.metric)
     if contract is None or job.result is None:
         return None

@@ -175,8 +175,8 @@ async def _table_page(
 
 
 def _fields(contract: MetricContract) -> list[tuple[str, bool, tuple[str, ...]]]:
-    """Return (field, True if required, choices) for each field, required fields and those of the
-    form first."""
+    """Return (field, True if required, choices) for each field that a column can fill. The id comes
+    first, then required fields and those of the metric's form."""
     choices = {field.name: field.choices for field in contract.form}
     hidden = {"metadata", "context", "webhook", "trace", "accept_untrained_languages"}
     request = contract.request

@@ -43,7 +43,7 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class PageRoute(APIRoute):
-    """A route that shows errors as pages."""
+    """A route that shows errors as HTML pages instead of JSON."""
 
     def get_route_handler(self) -> Handler:
         """Return the request handler of FastAPI, extended to show errors as pages and to set the

@@ -105,7 +105,7 @@ class ResultQuery:
 
     @property
     def any_failure(self) -> ResultQuery:
-        """The same query without its filters by problem or by reason for a missing test."""
+        """The same query without its filters by problem and by reason for an untested result."""
         pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
         facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
         return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
@@ -117,7 +117,7 @@ class ResultQuery:
 
     @property
     def pairwise(self) -> bool:
-        """True if the page compares each pair of values by which the scores are split."""
+        """True if the page compares every pair of the values by which the report is split."""
         return "pairs" in dict(self.pairs)
 
     @property
@@ -317,7 +317,7 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
 
 
 def as_number(value: str | None) -> float | None:
-    """Return the finite number in a text, or None if the text is not one."""
+    """Return a text as a number, or None if the text is not a finite number."""
     written = value or ""
     if not written.isascii() or "_" in written:  # which Python reads
         return None
@@ -350,8 +350,8 @@ def _is_key(value: Any) -> bool:
 
 
 def ranged(name: str) -> str:
-    """Return the column to which a filter for a lower or upper bound belongs. Return an empty
-    string for other filters."""
+    """Return the name of the column that a filter such as `score_from` or `score_to` bounds. Return
+    an empty string for other filters."""
     column, _, end = name.rpartition("_")
     return column if end in ("from", "to") and name not in NAMES else ""
 

@@ -57,8 +57,9 @@ def _is_number(value: object) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Table(Generic[Value]):
-    """A table with column names. The first cell of a row is its name. `caption` and `note` are for
-    tables without a title above them. Rows that do not fit are left out."""
+    """A table with column names. The first cell of a row is the row's name. `caption` and
+    `note` are for tables without a title above them. `left_out` and `columns_left_out` count
+    the rows and columns that do not fit."""
 
     columns: Sequence[Value]
     rows: Sequence[Sequence[Value]]
@@ -115,7 +116,8 @@ def view(request: JobRequest | None, report: Message) -> ResultContext:
 
 
 def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
-    """Return the summary from the service's `page.py`. If it has none, return a general summary."""
+    """Return the summary of a result for the page, from the function `answer` of the service's
+    `page.py`. Without this function, return a general summary."""
     contracts = registry.contracts().items()
     name = next((name for name, contract in contracts if contract.report is type(report)), "")
     page = registry.page(name)
@@ -148,13 +150,14 @@ def _mean(report: BatchReport) -> str:
 @dataclass(frozen=True)
 class TableFormatter:
     """Converts results to titled sections. `ours` means that no text comes from a caller or model.
-    `answer` has the row and column names for the table of one field."""
+    `answer` names one field, and the row and column names for its table."""
 
     ours: bool = False
     answer: ResponseTable = NO_ANSWER
 
     def section(self, name: str, value: Json, path: str = "part", *, ours: bool = False) -> Section:
-        """Return part of a result as a titled section. `path` must be unique in the page."""
+        """Return part of a result as a titled section. `path` must be unique in the page. `ours` is
+        True if the service wrote all strings of the value, so that none is blurred."""
         ours = ours or self.ours or name in OURS
         title = self._name(name)
         value = with_language_names(name, value)
@@ -216,7 +219,8 @@ class TableFormatter:
         )
 
     def _is_plain(self, name: str, value: Json) -> bool:
-        """Return True if the value can be shown as a fact, without its own table or section."""
+        """Return True if the value can be shown on one line of the section, without a table or
+        section."""
         if isinstance(value, list):
             short = len(value) <= FEW and not any(isinstance(item, list | dict) for item in value)
             return not value or (short and name != self.answer.field)
@@ -274,8 +278,8 @@ def _flatten(value: Json) -> dict[str, Json]:
 
 
 def cell(value: Json, ours: bool) -> Cell:
-    """Return a value for display. `ours` means that its texts come from the service itself. Nested
-    values are shown as shortened JSON."""
+    """Return a value for display. `ours` is True if strings in the value come from the service, and
+    False if they come from the caller. Lists and objects are shown as shortened text."""
     if isinstance(value, bool):
         return Cell("ours", "yes" if value else "no")
     if value is None or isinstance(value, int | float):

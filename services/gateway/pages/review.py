@@ -63,8 +63,8 @@ router = page_router()
 
 @dataclass(frozen=True)
 class ReviewLine:
-    """A line to judge. `texts` is empty if they were not kept. `decision` is the explained
-    decision, or empty if the metric has none."""
+    """A line to judge. `texts` is empty if the texts were not kept. `decision` is the decision that
+    the explanation explains, or empty if the metric has none."""
 
     job: Job
     texts: list[JobText]
@@ -95,8 +95,8 @@ def line_of(job: Job, given: ReviewerJudgement | None = None) -> ReviewLine:
 
 
 def decision_of(job: Job) -> str:
-    """Return the explained decision: from the request or the model, or else as the explanation
-    states it."""
+    """Return the decision that the explanation is for, or an empty string. Sources, in this order:
+    the elicited decision, the request, the model's result, and the explanation's own statement."""
     contract = reported().get(job.metric)
     facts = FactPaths() if contract is None or contract.facts is None else contract.facts
     result = job.result or {}

@@ -82,7 +82,8 @@ def set_name_cookie(request: Request, response: Response, name: str) -> None:
 
 
 async def of_job(job: Job, request: Request, gateway: State, caller: Caller) -> JobJudgements:
-    """Return the judgements of this job by all reviewers, newest first, with the visitor's name."""
+    """Return the newest judgements of this job by all reviewers, and the data of the page's form
+    for judging, such as the user's reviewer name."""
     wanted = JudgementFilter(job.tenant, job_id=job.id)
     given, _ = await gateway.in_ledger(
         lambda connection: judgements.page_of(connection, wanted, MOST_SHOWN)

@@ -52,8 +52,8 @@ def excerpt(text: str, columns: int, sought: str = "") -> str:
 def offered(
     values: Mapping[str, int], kept: str | None = None, room: int = OFFERED
 ) -> dict[str, int]:
-    """Return the filter values to choose from on a page, with their counts. The selected value
-    `kept` is always included."""
+    """Return the filter values to offer on a page, with their counts, in at most `room` characters.
+    The selected value `kept` is always included."""
     shown, left = {}, room
     for value, count in values.items():
         left -= len(value)

@@ -132,8 +132,9 @@ def _with_any_model(
     first: OtherRequest,
     request_of: Callable[[str], OtherRequest],
 ) -> OtherRequest:
-    """Return `first`, or the request with the first suitable configured model if only a model is
-    missing."""
+    """Return a request with the first configured model that suits the target metric, if only a
+    model is missing in `first`. Otherwise return `first`. If no model is configured, the result
+    says so."""
     if target.default_model is not None or request_of(ANY_MODEL).body is None:
         return first
     kinds = target.model_kinds
@@ -168,8 +169,9 @@ def _takes_text(field: FieldInfo) -> bool:
 
 
 def _rationale(target: MetricContract, result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the passages that the explanation quotes as the `rationale` field, if the target
-    metric has one. Without quotes, return `attribution: attention`."""
+    """Return a field of the new request: `rationale` with the passages that the explanation quotes.
+    Without quotes, return `attribution: attention`. Return {} if the target metric lacks these
+    fields."""
     if "rationale" not in target.request.model_fields or "attribution" not in (
         target.request.model_fields
     ):
@@ -203,7 +205,8 @@ async def _choice(
     pairs: Sequence[tuple[str, str]],
     error: ScoringError | None = None,
 ) -> Response:
-    """Show the form. After an error it keeps the user's input."""
+    """Show the form to score a batch's lines again with another metric, model or language. After an
+    error it keeps the user's input."""
     await write_facts(gateway, batch)
     view = parse_query(batch, batch.tenant, pairs)
     count = await gateway.in_ledger(lambda one: result_pages.count_of(one, view.filter))
@@ -277,8 +280,9 @@ async def score_selected(
 
 
 def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
-    """Return the value of an option of the form. For `labels`, add the word in `further_class` to
-    the metric's labels, as a class of its own or of the class in `counts_as`."""
+    """Return the value of an option of the form, stripped. For `labels`, return label words that
+    include the word in `further_class`. This word belongs to the class in `counts_as`, or forms a
+    third class."""
     word = form.get("further_class" if name == "labels" else name, "").strip()
     labels_with = getattr(registry.page(target.name), "labels_with", None)
     return (
@@ -290,8 +294,8 @@ def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:
 
 @dataclass(frozen=True)
 class SelectedLines:
-    """The lines to score again, as requests for the metric `target` with new settings. `like` holds
-    settings copied from another batch, or None to keep those of the lines."""
+    """Converts the selected lines of a batch to new requests for the metric `target`. `like` holds
+    settings copied from another batch, or None to keep the settings of the lines."""
 
     batch: Batch
     target: MetricContract

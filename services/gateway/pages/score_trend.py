@@ -53,7 +53,7 @@ class TrendLine:
 
     @property
     def line(self) -> str:
-        """The points of the line, for SVG."""
+        """The points of the trend line in the syntax of an SVG polyline."""
         return " ".join(f"{day.x:.1f},{day.y:.1f}" for day in self.days if day.y is not None)
 
     @property
@@ -66,8 +66,8 @@ class TrendLine:
 
 @dataclass(frozen=True)
 class ScoreTrend:
-    """The chart of scores on the start page. `eyes` holds its warnings. Results of edited requests
-    are left out; `edited` is their number."""
+    """The chart of scores on the start page. `eyes` holds its warnings as (subject, sentence).
+    Results of edited requests are left out; `edited` is the number of these results."""
 
     days: int
     lines: Sequence[TrendLine]

@@ -33,8 +33,8 @@ def parse_spans(typed: str, texts: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def _parse_line(line: str, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the span that a line describes. If the line occurs in a text, it is not read as
-    offsets."""
+    """Return the span that a line of the form describes, by its words or by its offsets. A line
+    that occurs in a text is read as words, even if it looks like offsets. Raises BadInput."""
     places = []
     for name, text in texts.items():  # up to two places each, which may overlap
         start = text.find(line)

@@ -239,8 +239,9 @@ class TableLines:
     is_private: bool = False
 
     def read(self, metadata: dict[str, str]) -> Iterator[Line]:
-        """Yield the lines, then record the skipped ones in the batch's metadata. Raises TableError
-        if no line is valid. Unless invalid lines are skipped, it is raised at the first one."""
+        """Yield the valid lines, then record the skipped lines in `metadata`. Raises TableError if
+        no line is valid. If invalid lines are not skipped, the first invalid line raises
+        TableError."""
         mapping = _read_mapping(self.gateway, self.file, self.contract, self.sent)
         ids, left_out, count = CustomIds(), list[int](), 0
         models = model_names(self.gateway)

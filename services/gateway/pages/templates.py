@@ -1,10 +1,9 @@
 """Rendering of HTML templates, and protection of forms.
 
 Output is escaped by default, and templates contain no scripts. A form is accepted only with the
-token that its page contains, so other sites cannot forge it. The token is derived from a random
-cookie (OWASP, "Signed Double-Submit Cookie"). It is masked anew on each page against the BREACH
-attack. If a proxy ends TLS, its header tells whether the visitor uses HTTPS.
-"""
+token from its page, so other sites cannot forge it. The token is derived from a random cookie
+(OWASP, "Signed Double-Submit Cookie"). Each page masks the token differently, to prevent the BREACH
+attack. If a proxy terminates TLS, its header shows if the visitor uses HTTPS."""
 
 from __future__ import annotations
 
@@ -72,7 +71,7 @@ def decimals(value: float | int | str | None, digits: int = 3) -> str:
 
 
 def coded(message: str) -> Markup:
-    """Return a message as HTML, with what it has in backticks as code."""
+    """Return a message as escaped HTML, with text in backticks as code."""
     return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(message))))  # noqa: S704
 
 
@@ -163,7 +162,8 @@ ONCE = re.compile("[0-9a-f]{32}")
 
 
 def once() -> str:
-    """Return a one-time token for a form. Submitting the form twice then has no further effect."""
+    """Return a random one-time token for a form. A second submission with the same token has no
+    effect."""
     return secrets.token_hex(16)
 
 
@@ -194,8 +194,8 @@ HEADER = "x-csrf-token"  # htmx sends it, from the page's head
 
 
 def get_cookie(request: Request, name: str) -> str | None:
-    """Return the value of one of our cookies. Over HTTPS, its name ensures that no other host has
-    set it."""
+    """Return the value of one of our cookies. Over HTTPS the cookie's name begins with
+    `__Host-`, so browsers accept it only from this host."""
     return request.cookies.get(_cookie_name(request, name))
 
 
@@ -321,8 +321,8 @@ async def form_of(
 async def checked_form(
     request: Request, *, limit: int = FORM_BYTES, fields: int = MOST_FIELDS
 ) -> SentForm:
-    """Read a form of one of our pages and check its anti-forgery token. Raises Forbidden, and the
-    errors of `form_of`."""
+    """Read a form of one of our pages and check its anti-forgery token. Raises Forbidden if the
+    token is wrong, and the same errors as `form_of`."""
     form = await form_of(request, limit=limit, fields=fields)
     check_csrf(request, form)
     return form

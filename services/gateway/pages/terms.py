@@ -19,10 +19,9 @@ ANSWERS = "explanations"  # what elicits answers, and has metrics as its parts
 class Term:
     """The name and description of a number or word in a result.
 
-    `symbol` is its short technical name, such as QF. `range` is (lowest, highest), or None if it
-    has no bounds. `level` is its value for random decisions, if there is a single one. `id` is
-    unique in a page. `guide` is the address of its explanation, or empty.
-    """
+    `symbol` is the short technical name, such as QF. `range` is (lowest, highest), or None if
+    there are no bounds. `level` is the value for random decisions, if there is a single value.
+    `id` is unique in a page. `guide` is the URL of the explanation, or empty."""
 
     id: str
     symbol: str

@@ -197,8 +197,8 @@ def _results(connection: Connection, caller: Caller, text_key: str) -> list[Text
 
 
 def _first(rows: Sequence[TextResult]) -> list[str]:
-    """Return the jobs to show below the text, in the order of the rows. If there are too many, the
-    first job of each metric, variant and model is preferred."""
+    """Return the jobs to show below the text, at most MOST_LANES, in the order of the rows. If
+    there are more, the first job of each metric, variant and model is preferred."""
     first: dict[tuple[str | None, ...], str] = {}
     for row in rows:
         first.setdefault((row.metric, row.variant, row.model), row.job_id)

@@ -47,8 +47,8 @@ REST = "rest"  # the form's field with all other options
 
 @dataclass(frozen=True)
 class Form:
-    """A filled form. `values` holds the entered text by field. `controls` holds the entered text of
-    the other inputs. `rest` is JSON text."""
+    """A filled form. `values` holds the entered text by field. `controls` holds the text of the
+    additional inputs by name. `rest` holds all other fields as JSON text."""
 
     values: dict[str, str]
     rest: str
@@ -72,8 +72,8 @@ def form_of_body(metric: MetricContract, body: Mapping[str, Any]) -> Form:
 
 
 def _typed(name: str, value: Any) -> str:
-    """Return a text unchanged, and an explanation's fields as JSON. Return an empty string for
-    other values."""
+    """Return the text to fill into a form field. Strings are unchanged, and an explanation's fields
+    become JSON. Other values become an empty string."""
     if isinstance(value, Mapping) and name in STRUCTURED:
         return json.dumps(value, ensure_ascii=False)
     return value if isinstance(value, str) else ""
@@ -254,8 +254,9 @@ async def _own_parent(named: str, gateway: State, caller: Caller) -> str:
 
 
 def _marked(job_request: JobRequest, parent: str) -> JobRequest:
-    """Add the edited job's id to the request's metadata, so that evaluations of a system can leave
-    out trial jobs."""
+    """Add the edited job's id, `parent`, to the request's metadata, so that evaluations of a system
+    can leave out trial jobs. Without `parent`, or with too much metadata, the request stays
+    unchanged."""
     metadata = {name: value for name, value in job_request.metadata.items() if name != EDITED}
     if not parent or len(metadata) >= MOST_METADATA:
         return job_request
@@ -321,7 +322,8 @@ def _form_page(
 
 
 def _whole(trial: TryForm) -> str | None:
-    """Return the whole form as JSON, or None if it is too long to edit."""
+    """Return the form's request as JSON, as typed if it was edited as JSON. Return None if the form
+    is invalid or the JSON too long to edit."""
     if trial.whole:
         return trial.whole
     try:

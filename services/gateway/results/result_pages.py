@@ -1,5 +1,6 @@
 """The results table of a batch: filtering, sorting, counting, and pages. A page begins after the
-last row of the previous page. It needs no OFFSET, which would be slow for large batches."""
+last row of the previous page (keyset pagination), because OFFSET would be slow for large batches.
+"""
 
 from __future__ import annotations
 
@@ -72,10 +73,10 @@ class ResultFilter:
     """A filter for the results of a batch. Empty fields do not filter.
 
     `equal` maps columns of `COUNTED` to values. `facets` are words that a row must all have.
-    `contains` is a part of the custom id, and `text` a part of the excerpt. `metadata` maps keys to
-    values; `pairs` holds the same as `key=value`. `ranges` maps `score`, `chance` or another number
-    to its bounds. The upper bound is exclusive unless it is `top`.
-    """
+    `contains` is a part of the custom id, and `text` a part of the excerpt. `metadata` maps
+    keys to values. `pairs` has the same filters as strings `key=value`. `ranges` maps `score`,
+    `chance` or another number to its bounds. The upper bound is exclusive unless it equals
+    `top`, the greatest possible score."""
 
     tenant: str
     batch_id: str
@@ -101,8 +102,9 @@ class ResultFilter:
 
 @dataclass(frozen=True)
 class ResultOrder:
-    """The sort order of results. `by` is `surprise`, `why`, `text`, `judged`, a column, a number of
-    the result, or `metadata.<key>`. `after` is the sort key of the last row already shown."""
+    """The sort order of results. `by` is `surprise`, `why` (problem, then verdict), `text`,
+    `judged` (people's judgements), a column, a number in the result, or `metadata.<key>`.
+    `after` is the sort key of the last row already shown."""
 
     by: str = "surprise"
     descending: bool = False
@@ -112,8 +114,8 @@ class ResultOrder:
 
 @dataclass(frozen=True)
 class SortColumn:
-    """A value to sort by, which is never null. Undefined values come last. If `is_private`, it must
-    not appear in an address."""
+    """An SQL expression to sort by. It is never null: undefined values are replaced so that they
+    come last. If `is_private`, its values must not appear in a URL."""
 
     value: ColumnElement[Any]
     descending: bool = False
@@ -196,7 +198,7 @@ def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn
 
 def _reason() -> ColumnElement[Any]:
     """Return an SQL expression for sorting by reason: a row's problem codes, then its verdict
-    sentence. It contains no text of a caller."""
+    sentence. The expression contains no text that a caller sent."""
     problems = func.array_to_string(FACTS.reasons, " ")
     return func.concat(problems, " ", FACTS.sentence, type_=Text).collate("C")
 
@@ -220,8 +222,8 @@ def _numbers(parts: Sequence[str]) -> dict[str, ColumnElement[Any]]:
 def _last_values(
     selection: ResultFilter, columns: Sequence[SortColumn], key: Sequence[Any]
 ) -> list[ColumnElement[Any]]:
-    """Return expressions for the sort values of the row with this key. The key ends with the line
-    number."""
+    """Return the sort values of the last row shown, as SQL expressions. `key` is that row's sort
+    key, which ends with the line number."""
     key_values = iter(key)
     values: list[ColumnElement[Any]] = []
     row = (
@@ -290,7 +292,8 @@ def readings_of(pair: str) -> list[tuple[str, str]]:
 
 
 def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
-    """Return the filter's conditions on judgements of a row."""
+    """Return the filter's conditions on a result's judgements: whether it has any, and from which
+    reviewer."""
     conditions: list[ColumnElement[bool]] = []
     of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
     if selection.judged is not None:
@@ -304,8 +307,8 @@ def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
 def within(
     value: ColumnElement[Any], bounds: Bounds, top: float | None
 ) -> list[ColumnElement[bool]]:
-    """Return the SQL conditions that a value lies in a range. The upper bound is exclusive, unless
-    it is `top`."""
+    """Return the SQL conditions for a value within `bounds`. The lower bound is inclusive. The
+    upper bound is exclusive, unless it equals `top`, the highest possible value."""
     low, high = bounds
     conditions: list[ColumnElement[bool]] = [] if low is None else [value >= low]
     if high is not None:
@@ -489,8 +492,8 @@ def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
 
 
 def count_untested(connection: Connection, selection: ResultFilter, most: int) -> dict[str, int]:
-    """Return, for each reason code, how many results it left without a test. The most frequent
-    comes first."""
+    """Return the number of results that have no test, by reason code, for the `most` frequent
+    reasons. The most frequent comes first."""
     facet = func.unnest(FACTS.facets).label("facet")
     each = select(facet).where(*filters(selection)).subquery("each")
     rows = connection.execute(
@@ -526,9 +529,9 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """A summary of the filtered results. `why` counts results without a test by reason. `keys` maps
-    each metadata key to its number of values. `provenance` says how the first result was made.
-    `choices` are the metadata values to choose from."""
+    """A summary of the filtered results. `why` counts results without a test by reason. `keys`
+    counts the values of each metadata key. `provenance` is that of the first result.
+    `choices` counts results by metadata key and value, for the filters."""
 
     counts: ResultCounts
     why: Mapping[str, int]

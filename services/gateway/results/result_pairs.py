@@ -48,10 +48,10 @@ HASHED, LOOPED = (
 
 @dataclass(frozen=True)
 class PairFilter:
-    """A filter for pairs of lines from two batches. `verdicts`, `scores`, `models` and `metadata`
-    apply to the (left, right) side; None allows all values. `differences` are right minus left.
-    `right` is a further filter for the right side. With `by_label`, both lines must also explain
-    the same decision."""
+    """A filter for pairs of lines from two batches. `verdicts`, `scores`, `models` and
+    `metadata` have one entry for the left and one for the right line, where None allows all
+    values. `differences` are right minus left. `right` is a further filter for the right
+    line. With `by_label`, both lines must also explain the same decision."""
 
     tenant: str
     batches: tuple[str, str]
@@ -66,8 +66,8 @@ class PairFilter:
 
 
 class PairedLine(NamedTuple):
-    """Two lines with the same text, one from each batch. If a text has several results, this is the
-    first of them with their mean score."""
+    """Two lines with the same text, one from each batch. If a batch has several results for a text,
+    its first result is used with the mean score."""
 
     custom_id: str | None  # where both have it
     line: int  # of the right batch
@@ -95,7 +95,8 @@ def pairs_of(
 def compared_pairs_of(
     connection: Connection, selection: PairFilter, limit: int, *, all_named: bool = False
 ) -> list[tuple[PairedLine, ComparedJob, ComparedJob]]:
-    """Return the pairs as `pairs_of` does, each with its left and right job."""
+    """Return the same pairs as `pairs_of`, each with its left and right job. `all_named` means that
+    all pairs have a custom id."""
     query = _choose_pairs(connection, selection, limit, all_named=all_named)
     sides = jobs.alias("left_jobs"), jobs.alias("right_jobs")
     for side, facts in zip(sides, SIDES, strict=True):
@@ -142,7 +143,8 @@ def _choose_pairs(
 
 
 def _first_of(pairs: Sequence[PairedLine], limit: int) -> list[PairedLine]:
-    """Return the first pairs in order. Pairs that have the same two jobs appear once."""
+    """Return the first `limit` pairs in sorted order. Of several pairs with the same two jobs only
+    one is returned."""
     alike = {(pair.left_job, pair.right_job): pair for pair in reversed(pairs)}
     return sorted(alike.values(), key=_sort_key)[:limit]
 
@@ -218,15 +220,15 @@ def unpaired_of(
 
 
 def _side(selection: PairFilter, index: int) -> CTE:
-    """Return the columns for pairing as a materialised table expression, since rows of the table
-    are wide."""
+    """Return a materialised table expression with only the columns needed for pairing, because the
+    rows of the table are wide."""
     side = _columns(selection, index).cte(SIDE_NAMES[index])
     return side.prefix_with("MATERIALIZED", dialect="postgresql")
 
 
 def _narrow(selection: PairFilter, index: int) -> Subquery:
-    """Return the columns of `_columns` as a plain subquery, so that the database reads only the
-    rows that the statement needs."""
+    """Return the selected columns of one side's results as a subquery. The database can merge it
+    into the statement and then reads only the rows it needs."""
     return _columns(selection, index).subquery(SIDE_NAMES[index])
 
 
@@ -291,8 +293,8 @@ def _is_named(left: FromClause, right: FromClause) -> ColumnElement[bool]:
 
 
 def _free(mine: CTE, partners: CTE) -> Subquery:
-    """Select the first result of each text and label, among results without a partner of the same
-    `custom_id`. Its score is the mean of all such results."""
+    """Select one result for each pair of text and label, among results without a partner of the
+    same `custom_id`. It is the result with the lowest job id, with the mean score of them all."""
     facts = mine.c
     partner = select(partners.c.line).where(_is_named(mine, partners)).correlate(mine)
     # the least of rows that begin with the job: sorting all of them by text takes longer

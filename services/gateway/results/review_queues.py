@@ -165,9 +165,9 @@ def _select_lines(
 
 
 def _border(selection: ResultFilter) -> ColumnElement[Any]:
-    """Return an SQL expression for a threshold that divides the scores. It is the midpoint between
-    the mean score of results with a problem and of those without, or else the median. A metric's
-    own threshold depends on chance and is not a fixed number."""
+    """Return an SQL expression for a score that separates results with a problem from results
+    without. It is the midpoint between the mean scores of both groups, or else the median. A
+    metric's threshold depends on chance, so it is not a fixed number."""
     facts = filters(selection.batch_filter)
     holding, failing = (
         func.avg(FACTS.score).filter(FACTS.verdict == verdict)
@@ -256,8 +256,8 @@ def finished_positions(queue_id: str, reviewer: str) -> Select[Any]:
 
 
 def take_turn(connection: Connection, queue: ReviewQueue, reviewer: str) -> None:
-    """Wait for other requests of this reviewer to the same queue. They are handled one at a time
-    until the transaction ends."""
+    """Lock the queue for this reviewer until the transaction ends. The reviewer's requests to one
+    queue are therefore handled one at a time."""
     turn = func.pg_advisory_xact_lock(func.hashtextextended(f"{queue.id} {reviewer}", 0))
     connection.execute(select(turn))
 

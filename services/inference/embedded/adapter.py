@@ -61,8 +61,8 @@ def _with_adapter(model: Any, config: LoraConfig) -> Any:
 
 
 def load_adapter(folder: Path, note: EmbeddedMetadata) -> tuple[Any, Any]:
-    """Return the base with this adapter merged, and the tokenizer. Raises ValueError if files were
-    changed."""
+    """Return the base model with this adapter merged, and the tokenizer. Raises ValueError if the
+    base model or the weights are not those recorded in `note`."""
     if note.base_sha256 not in (BASE_SHA256, E5_SHA256):
         raise ValueError(
             f"the adapter in {folder} was trained on another base model; train it again"

@@ -41,7 +41,7 @@ LAYERS = {  # the file's names of a layer's tensors, and Transformers'
 
 @dataclass(frozen=True)
 class E5File:
-    """The parts of the model file. `pieces` are those of the tokenizer, with their
+    """The contents of the model file. `pieces` holds the tokenizer's subword pieces with their
     log-probabilities."""
 
     config: BertConfig

@@ -186,8 +186,9 @@ class MicroBatcher(Generic[Row, Answer]):
     def _fill_batch(
         self, queue: RowQueue[Row, Answer], first: Party, waiting: list[Party]
     ) -> list[PendingRow[Row, Answer]]:
-        """Return rows of `first` and of parties of the same kind (batch or interactive), up to the
-        budget. In a short computation, rows of other parties fill the remaining space."""
+        """Return rows to compute together, up to the budget. First come rows of `first`, then of
+        parties (tenants' job groups) of the same kind, batch or interactive. In a short
+        computation, rows of the other kind fill the remaining space."""
         cost = self._device.cost(queue.first().row)
         ranked = [first, *(other for other in self._parties.sort(waiting) if other != first)]
         alike = [other for other in ranked if other.batch == first.batch]
@@ -246,7 +247,8 @@ class MicroBatcher(Generic[Row, Answer]):
 
 @dataclass
 class PendingCall(Generic[Row, Answer]):
-    """The inputs of one caller. The call is answered once all inputs have answers."""
+    """The call of one caller, which waits for its inputs' answers. The call is answered once all
+    inputs have answers."""
 
     answers: list[Answer | None]
     missing: int
@@ -279,8 +281,8 @@ class PendingRow(Generic[Row, Answer]):
 
 
 class PartyRows(Generic[Row, Answer]):
-    """Waiting inputs of one kind from one party (a tenant's interactive or batch jobs). Their calls
-    take turns, one input each."""
+    """Inputs of one kind that wait for the model, from one party (a tenant's interactive or batch
+    jobs). Its calls take turns, one input each."""
 
     def __init__(self) -> None:
         self._calls: dict[int, deque[PendingRow[Row, Answer]]] = {}
@@ -289,7 +291,7 @@ class PartyRows(Generic[Row, Answer]):
         return sum(map(len, self._calls.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """Add an input after the others of its call."""
+        """Append an input to the waiting inputs of its call."""
         self._calls.setdefault(id(waiting.call), deque()).append(waiting)
 
     def first(self) -> PendingRow[Row, Answer] | None:
@@ -303,7 +305,7 @@ class PartyRows(Generic[Row, Answer]):
         return None
 
     def pop(self) -> PendingRow[Row, Answer] | None:
-        """Remove and return the next input. Calls take turns, one input each."""
+        """Remove and return the next input, or None. Calls take turns, with one input each time."""
         row = self.first()
         if row is not None:
             rows = self._calls.pop(id(row.call))
@@ -314,8 +316,8 @@ class PartyRows(Generic[Row, Answer]):
 
 
 class RowQueue(Generic[Row, Answer]):
-    """Waiting inputs of one kind. `turn` is a counter value, set at creation and whenever inputs
-    are taken. The queue with the lowest value is next."""
+    """Waiting inputs of one kind. `turn` is a counter value that is set at creation and whenever
+    inputs are taken. The queue with the lowest `turn` is served next."""
 
     def __init__(self, turn: int) -> None:
         self.turn = turn
@@ -325,7 +327,7 @@ class RowQueue(Generic[Row, Answer]):
         return sum(map(len, self._of.values()))
 
     def add(self, waiting: PendingRow[Row, Answer]) -> None:
-        """Add an input after the others of its call."""
+        """Add an input to the queue of its party, after earlier inputs of the same call."""
         self._of.setdefault(waiting.call.party, PartyRows()).add(waiting)
 
     def parties(self) -> list[Party]:
@@ -387,8 +389,9 @@ SHARE = 0.5  # of the free memory; attention over long rows costs more than the 
 
 
 def padded_tokens(device: torch.device, probe: Callable[[int], object]) -> int:
-    """Return the number of tokens in a pass on this device. `probe(n)` must run a pass of about n
-    tokens."""
+    """Return the maximum number of tokens in one forward pass on this device. On a GPU, it is
+    computed from the free memory and the memory that `probe(n)` uses. `probe(n)` must run a pass of
+    about n tokens."""
     if device.type != "cuda":
         return CPU_TOKENS
     torch.cuda.synchronize(device)

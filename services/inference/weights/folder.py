@@ -1,5 +1,5 @@
-"""Finds the folder of a model's weights, or gives the reason why it is missing, with a command that
-helps. Only `touchstone models` downloads weights."""
+"""Finds the folder of a model's weights. If the folder is missing, the error gives the reason and a
+command that fixes it. Only `touchstone models` downloads weights."""
 
 from __future__ import annotations
 
@@ -110,9 +110,9 @@ def demand_usable(folder: Path) -> None:
 
 
 def demand_readable(folder: Path) -> None:
-    """Raise ValueError for incomplete files and for files that are not safetensors. Eight bytes
-    hold the length of the header, which is JSON with the end of each tensor. Source:
-    https://github.com/huggingface/safetensors, "Format"."""
+    """Raise ValueError for incomplete files and for files that are not safetensors. The first eight
+    bytes of such a file are the length of its header. The header is JSON with the end of each
+    tensor. Source: https://github.com/huggingface/safetensors, "Format"."""
     for file in sorted(folder.glob("*.safetensors")):
         try:
             fault = _unreadable(file)
@@ -162,7 +162,8 @@ def _check_converted(entry: ModelEntry, folder: Path) -> None:
 
 
 def downloaded_size(snapshot: Path) -> int | None:
-    """Return the number of bytes that a running download has written, or None."""
+    """Return the number of bytes that a running download has written so far, or None if no download
+    is running."""
     try:
         parts = [file.stat() for file in (snapshot.parents[1] / "blobs").glob("*.incomplete")]
     except OSError:

@@ -50,8 +50,8 @@ def max_positions(network: Any) -> int | None:
 
 
 def counts_positions(model: Any) -> bool:
-    """Return True if the network has an embedding table besides that of words, so that texts may be
-    too long."""
+    """Return True if the network has position embeddings (an embedding table besides that of
+    words). Such a network limits the length of its input."""
     words = model.get_input_embeddings()
     tables = (module for module in model.modules() if isinstance(module, torch.nn.Embedding))
     return any(table is not words for table in tables)

@@ -198,7 +198,8 @@ def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
 
 
 def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> LoadedEncoder:
-    """Load a bi-encoder, or a cross-encoder whose network `shorten` optimises."""
+    """Load a bi-encoder or a cross-encoder. `shorten` optimises a cross-encoder's network in
+    place."""
     with _explained(entry), _unchanged(catalogue, entry):
         folder, use = _verify(catalogue, entry)
         with without_progress():
@@ -249,8 +250,8 @@ def _explained(entry: ModelEntry) -> Iterator[None]:
 
 @contextmanager
 def _unchanged(catalogue: Catalogue, entry: ModelEntry) -> Iterator[None]:
-    """Raise LoadingError if files changed after they were hashed. Jobs then wait for the new
-    files."""
+    """Raise LoadingError after the block if the model's files changed during it. Jobs then wait
+    until the new files are loaded."""
     folder = model_folder(catalogue, entry)
     before = files_state(folder)
     yield
@@ -291,8 +292,8 @@ def _verify(catalogue: Catalogue, entry: ModelEntry) -> tuple[Path, ModelUse]:
 
 
 def _numerics(entry: ModelEntry, device: str, dtype: str) -> Numerics:
-    """Return how reproducible a model's outputs are. Those of a causal model depend on its
-    batch."""
+    """Return how reproducible a model's outputs are. The outputs of a causal model vary slightly
+    with the other inputs in the batch."""
     if entry.kind == "causal":
         return "tolerance"
     # a classifier's rows have 16 tokens and more (`padded_width`); of others any number
@@ -385,8 +386,8 @@ def _tokenizer(folder: Path) -> Any:
 
 
 def _without_words(folder: Path, entries: int) -> str:
-    """Return a message about missing words. `entries` is the number of words in the tokenizer,
-    including special tokens."""
+    """Return the error message for a model without a tokenizer, or whose tokenizer has no words.
+    `entries` is the number of entries in the tokenizer, including special tokens."""
     files = [name for name in ("tokenizer.json", "vocab.txt") if (folder / name).is_file()]
     if not files:
         return f"the model's files lack a tokenizer; {TOKENIZER_FILES}"
@@ -414,8 +415,8 @@ def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
 
 @contextmanager
 def _own_memory(model: Any, entry: ModelEntry) -> Iterator[None]:
-    """Copy tensors that are still mapped from a file after the model was moved. Overwriting the
-    file would change the answers, or end the process (SIGBUS)."""
+    """Copy tensors that the block left mapped from a file on the CPU, so that the model has its own
+    memory. Overwriting the file would otherwise change the answers, or end the process (SIGBUS)."""
     is_ours = entry.scheme == "embedded"
     mapped = set() if is_ours else {tensor.data_ptr() for tensor in _numbers(model)}
     yield
@@ -451,7 +452,8 @@ def _convert(model: Any, use: ModelUse) -> None:
 
 
 def _bi_encoder(folder: Path, use: ModelUse) -> Any:
-    """Load the model that the folder's `modules.json` describes."""
+    """Load the bi-encoder with the modules listed in `modules.json`. Raises ValueError if this file
+    is missing or if weights are pickled only."""
     from sentence_transformers import SentenceTransformer  # slow: only where there is such a model
 
     file = folder / "modules.json"
@@ -506,8 +508,8 @@ def _sentence_settings(use: ModelUse) -> dict[str, Any]:
 
 
 def _cut_to_positions(model: Any) -> None:
-    """Limit texts to usable positions. The library's own limit also counts positions that precede
-    the first usable one."""
+    """Limit texts to the positions that the network can use. The library's own limit is too high,
+    because it includes unused positions at the start."""
     network = getattr(model[0], "auto_model", None)  # static embeddings have no positions
     usable = None if network is None else max_positions(network)
     if usable is not None:

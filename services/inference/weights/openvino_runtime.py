@@ -53,7 +53,8 @@ class OpenVinoNetwork(nn.Module):
     def forward(
         self, input_ids: torch.Tensor, attention_mask: torch.Tensor | None = None, **more: Any
     ) -> Any:
-        """Compute the network. Missing segments are 0, and a missing mask is 1."""
+        """Compute the network's outputs. A missing attention mask is replaced by ones, and missing
+        token type ids by zeros."""
         tensors = {FIRST: input_ids, SECOND: attention_mask, SEGMENTS: more.get(SEGMENTS)}
         inputs = [_filled(tensors[name], name, input_ids) for name in self._inputs]
         [answer] = self._compiled(inputs).values()
@@ -109,8 +110,8 @@ def converted(
 
 
 def _agree(expected: torch.Tensor, actual: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
-    """Return True if both outputs agree. For an encoder's states only tokens in the (N, T) mask
-    count."""
+    """Return True if both outputs differ by at most the relative tolerance `far`. For token states
+    only tokens in the (N, T) mask are compared."""
     if actual.shape != expected.shape:
         return False
     apart = (expected - actual).abs()
@@ -156,7 +157,8 @@ def _filled(tensor: torch.Tensor | None, name: str, ids: torch.Tensor) -> Any:
 
 
 def _texts(tokenizer: Any, rows: int, width: int, inputs: Sequence[str]) -> Mapping[str, Any]:
-    """Return tokenized texts of different lengths, padded if the tokenizer supports it."""
+    """Return artificial token ids for testing the compiled network: rows of different lengths,
+    padded if the tokenizer has a padding token."""
     padding = tokenizer.pad_token_id
     ids = [
         max_length_ids(tokenizer, width if padding is None else width - row) for row in range(rows)

@@ -41,10 +41,10 @@ def device_of(entry: ModelEntry) -> torch.device:
 
 
 def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
-    """Return the dtype for a model's weights. `auto` is bfloat16 on GPUs from Ampere on, and on
-    processors that support it for classifiers, bi-encoders and large causal models, unless
-    `TOUCHSTONE_DTYPE` is float32. `fast` is as in `fast_arithmetic`, on a GPU as `auto`. Raises
-    ValueError for int8 without hardware support."""
+    """Return the dtype of a model's weights. `auto` is bfloat16 on GPUs from Ampere on. It is also
+    bfloat16 on processors that support it, unless `TOUCHSTONE_DTYPE` is float32: for classifiers,
+    bi-encoders and large causal models. `fast` is as in `fast_arithmetic` on a processor, and as
+    `auto` on a GPU. Raises ValueError for int8 without hardware support."""
     if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
         raise ValueError(
             'dtype int8 needs a processor with VNNI or AMX; use "fast" or "auto" instead'
@@ -148,8 +148,8 @@ _lock = Lock()
 
 
 def free_bytes(device: str) -> int | None:
-    """Return the free memory of the device, or of the machine or its container, or None if it is
-    unknown."""
+    """Return the free bytes on the device. For `cpu`, return the smaller value of the machine's and
+    the container's free memory. Return None if it is unknown."""
     if device != "cpu":
         import torch  # only where a device other than a processor is asked for
 

@@ -1,15 +1,15 @@
-"""The models of a process, each loaded once by one thread, and their states.
+"""The models of a process and their states. Each model is loaded once, by one thread.
 
-A model that fails does not affect others. A caller of a failed model gets the reason at once. A
-caller waits, as long as the process allows, while another thread loads its model.
+A model that fails does not affect others. Callers of a failed model get the reason at once. While
+one thread loads a model, other callers wait for it, up to a limit of the process.
 
-`StatusSender` reports the states to the gateway, in a Redis hash that expires. Nothing depends on
-these reports. Times are those of Redis, because machines' clocks differ. Source: specs "models"
-§2.4.
+`StatusSender` reports the states to the gateway, in a Redis hash that expires. Nothing
+depends on these reports. Times are those of Redis, because machines' clocks differ. Source:
+specs "models" §2.4.
 
-Deviates: the specs use a table of the ledger. States change every few seconds and are useless
-without their process, so they are kept where they expire.
-"""
+Difference from the specs: they store the states in a table of the ledger (the jobs database).
+States change every few seconds and are useless without their process, so they are stored where they
+expire."""
 
 from __future__ import annotations
 
@@ -116,7 +116,8 @@ class LoadedModels(Generic[Model]):
             return [name for name, use in used.items() if now - use.last >= use.idle]
 
     def _wait_for(self, event: threading.Event) -> bool:
-        """Return True if the other thread ended within `patience`. Raises JobStopped."""
+        """Wait until another thread has loaded the model. Return False if this takes longer than
+        `patience`. Raises JobStopped."""
         patience = math.inf if self._patience is None else self._patience
         until = monotonic() + patience
         while not event.wait(min(SLICE_SECONDS, max(0.0, until - monotonic()))):
@@ -231,7 +232,8 @@ class ModelStates:
         self.changed = threading.Event()  # set on each change; StatusSender clears it
 
     def set(self, name: str, state: ModelState, reason: str = "") -> None:
-        """Set the state. A repeated failure keeps the time of the first failure."""
+        """Set a model's state. Setting the same state and reason again keeps the time of the first
+        call."""
         with self._lock:
             previous = self._states.get(name)
             is_same = previous is not None and (previous.state, previous.reason) == (state, reason)
@@ -253,8 +255,8 @@ class ModelStates:
         self._forgetters.append(forget)
 
     def on_full(self, idle: Callable[[], list[str]]) -> None:
-        """Register a function that releases idle models and returns their names. It is called when
-        memory is short."""
+        """Register a function that releases idle models and returns their names. The function is
+        called when memory is short."""
         self._idlers.append(idle)
 
     def release_idle(self) -> list[str]:
@@ -268,7 +270,7 @@ class ModelStates:
         return names
 
     def remove(self, name: str) -> None:
-        """Forget a model that was removed or reconfigured."""
+        """Delete the state of a model that was removed or reconfigured."""
         for forget in self._forgetters:
             forget(name)
         with self._lock:
@@ -351,7 +353,7 @@ class StatusSender:
 
 
 class ModelStatus(Message):
-    """The report of one process on one model."""
+    """The state of a model in one process."""
 
     state: ModelState
     reason: str
@@ -361,7 +363,7 @@ class ModelStatus(Message):
 
 
 class Status(Message):
-    """A model's best state among all processes."""
+    """The best state that any process reports for a model."""
 
     state: ModelState
     reason: str

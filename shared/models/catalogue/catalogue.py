@@ -171,8 +171,8 @@ class Catalogue:
         return entry
 
     def take(self, newer: Catalogue) -> list[str]:
-        """Replace this catalogue by a newer one. Return the models that were added or removed, or
-        whose keys or files changed."""
+        """Replace the contents of this catalogue with those of a newer one. Return the models that
+        were added or removed, or whose entry or files changed."""
         old, new = self._by_name(), newer._by_name()
         names = [name for name in {**old, **new} if old.get(name) != new.get(name)]
         names += [name for name in newer.files if self.files.get(name) != newer.files[name]]
@@ -286,7 +286,8 @@ class Catalogue:
 
     @cached_property
     def _labels_known(self) -> dict[str, tuple[str, ...]]:
-        """Return the labels of each model that can judge, from its entry or files."""
+        """Return the labels of each model that can classify texts. The labels come from the model's
+        entry in `models.toml` or its files."""
         labels: dict[str, tuple[str, ...]] = {}
         for entry in self.entries:
             if entry.kind == "causal":
@@ -325,12 +326,13 @@ class Catalogue:
         return EmbeddedMetadata.model_validate_json((EMBEDDED / entry.location / NOTE).read_bytes())
 
     def checkpoint(self, entry: ModelEntry) -> Checkpoint | None:
-        """Return the checkpoint, or None if the files are elsewhere. Raises ValueError."""
+        """Return the entry's checkpoint, or None if its weights are not files in the local folders.
+        Raises ValueError if the checkpoint is invalid."""
         return files_of(entry.source, self.root)
 
     def mapping(self, entry: ModelEntry) -> LabelMapping | None:
-        """Return a classifier's label mapping, or None if its outputs are unknown here. Raises
-        ValueError."""
+        """Return a classifier's label mapping. Return None for other models, or if this process
+        does not know the classifier's outputs. Raises ValueError."""
         if entry.kind != "classifier":
             return None
         if (note := self.training_metadata(entry)) is not None:
@@ -350,7 +352,8 @@ class Catalogue:
         return checkpoint.languages if checkpoint else None
 
     def warnings(self, entry: ModelEntry) -> tuple[str, ...]:
-        """Return the warnings about the model's labels for every report. Raises ValueError."""
+        """Return the warnings about the model's labels that every report contains. Raises
+        ValueError if the label mapping of a classifier is invalid."""
         mapping = self.mapping(entry)
         return (*(mapping.warnings if mapping else ()), *_extra_labels(entry))
 
@@ -489,8 +492,8 @@ def _error_card(fault: InvalidEntry, changed: int) -> ModelCard:
 
 
 def load_catalogue(path: Path) -> Catalogue:
-    """Read `models.toml`. Raises ValueError if the file is invalid as a whole. `faults` of the
-    catalogue holds the invalid entries, with key and reason."""
+    """Read `models.toml`. The catalogue's `faults` lists the invalid entries, each with its key and
+    the reason. Raises ValueError if the file as a whole is invalid."""
     entries, faults = read_entries(path)
     root = path.parent.resolve()
     files = {e.name: files_state(root / e.location) for e in entries if e.scheme == "path"}

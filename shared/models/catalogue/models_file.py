@@ -47,8 +47,8 @@ Faults = tuple[InvalidEntry, ...]
 
 
 def read_entries(path: Path) -> tuple[Entries, Faults]:
-    """Return the entries in the order of the file. Raises ValueError if the file is invalid as a
-    whole."""
+    """Return the valid entries in the order of the file, and the invalid ones with the reason for
+    each. Raises ValueError if no entry can be read, such as for a syntax error."""
     tables, schema = _read_entries(path)
     root = path.parent.resolve()
     entries: list[ModelEntry] = []
@@ -120,8 +120,8 @@ def _entry(table: dict[str, Any], schema: int, root: Path) -> ModelEntry:
 
 
 class UnknownKind(ValueError):
-    """Raised if neither an entry nor its files state the kind of model. `folder` is the model's
-    folder if it is missing, unreadable or empty, else None."""
+    """Raised if neither an entry nor its model's files state the kind of model. `folder` is the
+    model's folder if that folder is missing, unreadable or empty. Otherwise `folder` is None."""
 
     def __init__(self, source: str, root: Path) -> None:
         super().__init__(
@@ -133,7 +133,8 @@ class UnknownKind(ValueError):
 
 
 def is_away(folder: Path) -> bool:
-    """Return True if the folder is missing, unreadable, or empty like a mount point."""
+    """Return True if the folder is missing or unreadable, or empty, like a mount point before its
+    volume is mounted."""
     try:
         return next(folder.iterdir(), None) is None
     except OSError:
@@ -236,7 +237,8 @@ def with_version(name: str | None) -> str | None:
 
 
 def with_preset(stated: dict[str, Any]) -> dict[str, Any]:
-    """Return the keys of the preset, overridden by the entry's own keys. Raises ValueError."""
+    """Return the keys of the entry's preset, overridden by the entry's own keys. An entry without a
+    preset is unchanged. Raises ValueError for an invalid preset."""
     name = stated.get("preset")
     if name is None:
         return stated

@@ -49,8 +49,8 @@ class CatalogueReload:
         signal.signal(signal.SIGHUP, lambda *_: self._requested.set())
 
     def update(self) -> None:
-        """Let the catalogue reload a changed file before a name counts as unknown. Names may come
-        from another process that reloaded a moment earlier."""
+        """Let the catalogue reload a changed file when a name is unknown. Another process may have
+        reloaded a moment earlier and sent a new name."""
         self._catalogue.renew = self._read_if_changed
 
     def _read_if_changed(self) -> None:

@@ -45,15 +45,16 @@ CONSTRAINTS: tuple[Constraint, ...] = (
 
 @dataclass(frozen=True)
 class LabelRequest:
-    """A question to a server, as two functions. `ids` returns token ids of labels. `first` repeats
-    the question with other request fields."""
+    """A prompt to a server that can be repeated with constraints on its answer. `ids` returns the
+    token ids of labels. `first` sends the prompt again with additional request fields."""
 
     ids: Callable[[Sequence[str]], Sequence[int]]  # first tokens of these words; empty: unknown
     first: Callable[[Json], LogprobEntry | None]  # first position with these fields; None: rejected
 
 
 class MissingLabels:
-    """Learns from a server's answers how it can be limited to certain labels. Thread-safe."""
+    """Requests the probabilities of labels that a server did not list. Learns from the answers how
+    the server can be limited to certain labels. Thread-safe."""
 
     def __init__(self) -> None:
         self._constraints = CONSTRAINTS
@@ -61,8 +62,8 @@ class MissingLabels:
     def find(
         self, listed: LabelPosition, verbalizers: Verbalizers, asking: LabelRequest
     ) -> LabelPosition:
-        """Add the probabilities of labels that the server did not list. Nothing changes if the
-        server cannot be limited to labels."""
+        """Add the probabilities of labels that the server did not list, measured by limiting its
+        answer to labels. Return `listed` unchanged if the server cannot be limited to labels."""
         for constraint in self._constraints:
             position = _find(constraint, listed, verbalizers, asking)
             if position is not None:

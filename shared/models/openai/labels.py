@@ -130,8 +130,8 @@ def prompt_sha256(entry: ModelEntry, request_prompt: PromptKeys | None = None) -
 
 
 def _raw(text: str) -> Prompt:
-    """Return a raw prompt. It may be longer than allowed in a request, because a template is
-    added."""
+    """Return a raw prompt without checking its length. With the template added, the prompt may be
+    longer than a request's own prompt may be."""
     return Prompt.model_construct(text=text, turns=None, draw=None)
 
 
@@ -162,15 +162,15 @@ class LabelPosition:
 
 
 def read_position(choice: ServerChoice, verbalizers: Verbalizers, prefix: str = "") -> Judgement:
-    """Return label probabilities from a chat's answer. The string `prefix` is written before the
+    """Return label probabilities from a chat's answer, in which the string `prefix` precedes the
     label."""
     listed = find_position(choice, verbalizers, prefix)
     return listed if isinstance(listed, Judgement) else from_position(listed)
 
 
 def from_position(listed: LabelPosition) -> Judgement:
-    """Return label probabilities with their uncertainty. Above an uncertainty of 0.01 they are null
-    with the reason `label-not-listed`."""
+    """Return label probabilities with their uncertainty. If the uncertainty is above 0.01, the
+    probabilities are null, with the reason `label-not-listed`."""
     if listed.uncertainty > TOLERATED:
         names = ", ".join(map(repr, listed.missing))
         return unread(
@@ -235,9 +235,9 @@ def _are_probabilities(logprobs: Collection[float]) -> bool:
 
 
 def label_shares(tops: Mapping[str, float], verbalizers: Verbalizers) -> dict[str, float]:
-    """Return each label's total probability among the listed tokens. A token counts if it begins a
-    word for exactly one label. `tops` maps tokens to natural logarithms. Case and surrounding
-    blanks are ignored."""
+    """Return for each label the sum of the probabilities of its tokens. A token belongs to a label
+    if it begins a word for that label and for no other. `tops` maps tokens to natural logarithms.
+    Case and surrounding blanks are ignored."""
     shares = dict.fromkeys(verbalizers, 0.0)
     for token, logprob in tops.items():
         labels = match_labels(token, verbalizers)
@@ -282,8 +282,8 @@ def _match_prefix(text: str, word: str) -> bool:
 
 
 def _positions(choice: ServerChoice) -> list[LogprobEntry]:
-    """Return the positions of the answer. Servers also list the positions of the reasoning, which
-    are left out."""
+    """Return the answer's tokens with their log-probabilities. Servers also list the tokens of the
+    reasoning, which are left out."""
     content = choice.logprobs.positions if choice.logprobs else []
     pieces: list[ServerToken] = [entry.to_token for entry in content]
     if not choice.reasoning or not pieces:

@@ -1,12 +1,12 @@
 """Implements the model interfaces (`shared.models.ports`) for an OpenAI-compatible server.
 
-Label probabilities are read by the best method that the server offers, for each example:
+Label probabilities are computed by the first of these methods that the server supports:
 
 1. `label-endpoint`: if the server has one and every verbalizer is one token after the
    prompt.
 2. `scored`: log-probabilities of the verbalizers as given texts.
 3. `top-logprobs`: log-probabilities that a chat or completion lists for its first tokens.
-4. `votes`: the entry's `votes`, if a server has no log-probabilities; off by default.
+4. `votes`: label shares in sampled answers, without log-probabilities; off by default.
 
 Source: specs "models" §4.3."""
 
@@ -113,8 +113,8 @@ class ServedLanguageModel(ServerModel):
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
         """Return a completion of each prompt. Each prompt's seed is derived from `sampling`'s seed
-        and the prompt's index. A text whose tokens are missing is scored afterwards. It has no
-        tokens if the server cannot score text."""
+        and the prompt's index. If the server returns a text without tokens, a second request scores
+        the text. It stays without tokens if the server cannot score text."""
         return self._findings.run(lambda: self._generated(prompts, sampling))
 
     def _generated(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
@@ -143,8 +143,8 @@ class ServedLanguageModel(ServerModel):
 
     def judge(self, examples: Sequence[Example]) -> list[Floats]:
         """Return one probability per label for each example. With a template this is the softmax
-        over the labels' log-probabilities after `prefix + text + suffix`. With the entry's prompt
-        see `judgements`."""
+        over the labels' log-probabilities after `prefix + text + suffix`. Without a template, the
+        entry's prompt is used as in `judgements`."""
         if any(example.template is None for example in examples):
             return [np.array(judgement.unwrap()) for judgement in self.judgements(examples)]
         return self._findings.run(lambda: self._by_template(examples))
@@ -160,8 +160,8 @@ class ServedLanguageModel(ServerModel):
         return [softmax(np.array(row)) for row in scores]
 
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return label probabilities for each example, with their total, uncertainty and the way
-        they were read."""
+        """Return a judgement for each example: the label probabilities, their sum before
+        normalisation, their uncertainty, and how they were obtained."""
         questions = [make_question(example, self._entry) for example in examples]
         results = self._findings.run(lambda: self._judged(examples, questions))
         return [
@@ -206,8 +206,8 @@ SILENT = "the server returns no log-probabilities, and this model's entry does n
 
 
 def judgements(server: LanguageServer, questions: Sequence[Question]) -> list[Judgement]:
-    """Return one judgement per question, in order. A text that is too long for the server is marked
-    unread."""
+    """Return one judgement per question, in order. If a text is too long for the server, only its
+    own judgement is marked unread."""
     try:
         return _judged(server, questions)
     except TextTooLong:
@@ -359,8 +359,8 @@ def _request_one_word(messages: list[Json], question: Question) -> list[Json]:
 def _with_missing(
     server: LanguageServer, question: Question, listed: LabelPosition
 ) -> LabelPosition:
-    """Request the probabilities of labels that the server did not list. Return `listed` unchanged
-    if the label does not come first in the answer."""
+    """Request the probabilities of labels that the server did not list, and add them. Return
+    `listed` unchanged if the label is not the first token of the answer."""
     if listed.place:
         return listed
     body = {**_body(server, question), "max_tokens": 1}
@@ -385,7 +385,7 @@ def _with_missing(
 def with_categories(
     server: LanguageServer, pairs: Sequence[tuple[Question, Judgement]]
 ) -> list[Judgement]:
-    """Add the categories that a guard model names in its own answer to the judgements."""
+    """Return the judgements with the categories that a guard model names in its own answer."""
     indices = [
         index
         for index, (question, judged) in enumerate(pairs)
@@ -402,7 +402,8 @@ def with_categories(
 
 
 def _category_body(server: LanguageServer, question: Question) -> Json:
-    """Return a request like `_body`, without the instruction to write one word."""
+    """Return a request for the category of a text. Unlike `_body`, it asks for neither a single
+    word nor log-probabilities."""
     body: Json = {"max_tokens": CATEGORY_TOKENS, "temperature": 0}
     prompt = question.prompt
     if prompt.turns is None:

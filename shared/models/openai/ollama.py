@@ -38,8 +38,8 @@ def is_ollama(connection: Connection) -> bool:
 
 
 def native_body(body: Json) -> Json:
-    """Convert an OpenAI request to Ollama's format. A raw text, or an unfinished turn of the
-    assistant, is continued by the model."""
+    """Convert an OpenAI request to Ollama's format. The model continues a raw text, or a
+    conversation whose last turn is an unfinished one of the assistant."""
     native: Json = {name: body[name] for name in SAME if name in body}
     if "prompt" in body:  # `logprobs` of a completion is the number listed
         listed = native.pop("logprobs", 0)

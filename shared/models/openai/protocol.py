@@ -1,15 +1,16 @@
 """Messages of OpenAI-compatible servers. Handles the differences between servers.
 
 Answers: `/v1/completions` (`logprobs.tokens`, `token_logprobs`), `/v1/chat/completions`
-(`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's `prompt_logprobs`.
-llama.cpp uses the format of the second for both endpoints. Reasoning is separated from the text.
-Servers call it `reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
+(`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's
+`prompt_logprobs`. llama.cpp uses the chat format for both endpoints. Reasoning is separated
+from the text. Servers call it `reasoning` or `reasoning_content`, or leave it in the text
+as a leading <think>.
 
 Requests (`Dialect`): the fields of a served model are learned from its errors.
-`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. After
-a 400 that names it, `max_tokens` is sent, the only field that older servers know. Fields that a
-server rejects by name are left out from then on: log-probabilities, seeds, or the sampling of
-models without it. Source: specs "models" §5.1."""
+`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. If
+a server rejects this field with status 400, `max_tokens` is sent, the only field that older
+servers know. Fields that a server rejects by name are left out from then on:
+log-probabilities, seeds, or sampling parameters. Source: specs "models" §5.1."""
 
 from __future__ import annotations
 
@@ -99,9 +100,9 @@ class Dialect:
         return [*first, *self._send(path, bodies[1:])]
 
     def _send(self, path: str, bodies: Sequence[Json]) -> list[ServerChoice]:
-        """Send requests. Adapt the fields to an error of the server and try again. If this fails,
-        undo the changes, because an error may quote a user's text that contains the name of a
-        field."""
+        """Send requests and return the choices. If the server rejects a field, adapt the fields and
+        try again. If the requests still fail, undo the changes, because the error may only quote a
+        user's text that contains a field's name."""
         previous = self._limit, self._tops, set(self._left_out)
         while True:
             translated = [self._body_for_server(path, body) for body in bodies]
@@ -230,7 +231,8 @@ class LogprobEntry(BaseModel):
 
 
 class Logprobs(BaseModel):
-    """Log-probabilities in either of two formats."""
+    """Log-probabilities in the chat format (`content`) or in the completions format (the other
+    fields)."""
 
     content: list[LogprobEntry] | None = None
     tokens: list[str] | None = None

@@ -1,14 +1,14 @@
-"""Log-probabilities of given text, and of labels, in the first way that the server offers.
+"""Log-probabilities of given text and of labels. The first of these methods that the server
+supports is used.
 
 1. `prompt_logprobs` (vLLM): one request, tokens as ids.
 2. `echo` with `logprobs` (OpenAI's older models, vLLM, llama-cpp-python): one request.
 3. `decoder_input_details` of text-generation-inference, on its own path: one request.
-4. One token at a time, forced by `logit_bias` (llama.cpp): one request per token. This needs a
-   server that reports log-probabilities from before the bias, which is tested first.
+4. One token at a time, forced by `logit_bias` (llama.cpp): one request per token. The
+   server must report log-probabilities from before the bias, which is tested first.
 
 Servers that only list the most likely first tokens need one request per example, and every
-verbalizer must be one of these tokens. The softmax over the labels is then the same.
-"""
+verbalizer must be a listed token. The label probabilities are then the same."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ScoringMethod(Protocol):
 
 
 class Completions:
-    """Base class of methods that send requests to `/v1/completions`."""
+    """Base class of the scoring methods that use the server's endpoint `/v1/completions`."""
 
     def complete(
         self, connection: Connection, served: str, bodies: Sequence[Json]
@@ -62,7 +62,8 @@ class PromptLogprobs(Completions):
     """Scores text with vLLM's `prompt_logprobs`."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """Return one request. `prompt_logprobs` of 0 lists only the tokens of the text."""
+        """Return one request. With `prompt_logprobs` 0 the server returns the log-probability of
+        each prompt token and no alternatives."""
         return [{"prompt": _token_ids(asked), "max_tokens": 1, "prompt_logprobs": 0}]
 
     def read_tokens(
@@ -83,18 +84,21 @@ class PromptLogprobs(Completions):
 
 
 class Echo(Completions):
-    """Scores text by `echo`, which repeats the prompt in the answer with its log-probabilities."""
+    """Scores text with the option `echo`: the server repeats the prompt with the log-probabilities
+    of its tokens."""
 
     def build_requests(self, asked: TokenizedPrompt) -> list[Json]:
-        """Return one request, with token ids if known."""
+        """Return one request, which sends the prompt as token ids if they are known, else as
+        text."""
         prompt = _token_ids(asked) if asked.ids else (asked.before or "") + asked.written
         return [{"prompt": prompt, "max_tokens": 1, "echo": True, "logprobs": 1}]
 
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Read the completion's tokens by count if ids are known, otherwise by offsets in the
-        repeated text. Raises ScoringError if no token is listed after the prompt."""
+        """Return the completion's tokens. With known token ids, they are found by counting tokens,
+        otherwise by character offsets in the echoed text. Raises ScoringError if no token is listed
+        after the prompt."""
         pieces = choices[0].pieces or []
         if _lacks_what_was_written(asked, choices[0]):
             raise AnswerUnread("the server's log-probabilities belong to other positions")
@@ -129,7 +133,8 @@ class Prefill:
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Read the completion's tokens by their offsets."""
+        """Return the completion's tokens, found by their character offsets. Raises BadInput if one
+        token spans the end of the prompt."""
         return _completion_tokens(asked, choices[0].pieces or [])
 
     def complete(
@@ -152,7 +157,8 @@ def _to_openai(answer: Any) -> Any:
 
 
 def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) -> list[ServerToken]:
-    """Return the completion's tokens. Raises BadInput if one is also in the prompt."""
+    """Return the tokens of the completion. Raises BadInput if one token contains both the end of
+    the prompt and the start of the completion."""
     border = len(asked.before or "")
     offsets = spans([piece.spelled for piece in pieces], (asked.before or "") + asked.written)
     if any(span and span[0] < border < span[1] for span in offsets):
@@ -166,9 +172,10 @@ def _completion_tokens(asked: TokenizedPrompt, pieces: Sequence[ServerToken]) ->
 
 
 class Forced(Completions):
-    """Scores text by forcing each token of the completion after all tokens before it. llama.cpp
-    does not list tokens with only part of a character. For these, the token `whole` is forced, and
-    the log-probability is read from the list of the whole vocabulary."""
+    """Scores text by forcing the server to generate each token of the completion after the tokens
+    before it. llama.cpp does not list tokens that are only part of a character. For these, the
+    token `whole` is forced, and the log-probability is read from the list of the whole vocabulary.
+    """
 
     def __init__(self, whole: int) -> None:
         self._whole = whole
@@ -189,8 +196,8 @@ class Forced(Completions):
     def read_tokens(
         self, asked: TokenizedPrompt, choices: Sequence[ServerChoice]
     ) -> list[ServerToken]:
-        """Return the tokens. Raises AnswerUnread if the server returned another token than the
-        forced one."""
+        """Return the forced tokens with their log-probabilities. Raises AnswerUnread if the server
+        returned a different token."""
         _, after = asked.ids or ((), ())
         tokens = []
         for index, (token, choice) in enumerate(zip(after, choices, strict=True)):
@@ -275,8 +282,8 @@ MOST = (20, 5)  # listed tokens: limits of vLLM's default and of OpenAI's /v1/co
 def first_tokens(
     connection: Connection, served: str, texts: Sequence[str], words: Sequence[Sequence[str]]
 ) -> list[list[float]]:
-    """Return for each text the log-probabilities of its words as the next token. Raises BadInput
-    for a word that is not listed, and if the server has no log-probabilities."""
+    """Return, for each text, the log-probabilities of its `words` as the next token. Raises
+    BadInput if the server returns no log-probabilities, or none for one of the words."""
     few = [{"prompt": text, "max_tokens": 1, "logprobs": MOST[1]} for text in texts]
     try:
         choices = complete(connection, served, [{**body, "logprobs": MOST[0]} for body in few])

@@ -1,13 +1,12 @@
-"""One model behind an OpenAI-compatible server, and the server's abilities, each tested once.
+"""One model behind an OpenAI-compatible server, and the server's abilities, each tested once. No
+ability is recorded while the server is unreachable.
 
-Nothing is learned while a server is unreachable.
-
-Two servers have an endpoint for the probability of given next tokens. It is used without a softmax
-over the labels, so that the mass of other tokens is known. vLLM's `/generative_scoring` returns
-only the first label, so it takes one request per label; SGLang's `/v1/score` returns all. A server
-has the endpoint if its raw values, normalised over two labels, equal its values with the softmax.
-Source: vLLM docs 0.22, Generative Scoring; SGLang docs, native API.
-"""
+vLLM and SGLang have an endpoint for the probabilities of given next tokens. It is called
+without a softmax over the labels, so that the total probability of all other tokens is
+known. vLLM's `/generative_scoring` returns only the first label, so it takes one request
+per label. SGLang's `/v1/score` returns all labels. A server has the endpoint if its raw
+values, normalised over two labels, equal its values with the softmax. Source: vLLM docs
+0.22, Generative Scoring; SGLang docs, native API."""
 
 from __future__ import annotations
 
@@ -92,8 +91,8 @@ class LanguageServer:
 
     @property
     def endpoint(self) -> LabelEndpoint | None:
-        """The server's endpoint for probabilities of labels. None if the server has none, or
-        returns no tokens."""
+        """The server's endpoint for label probabilities, found by a probe. None if no endpoint
+        works or the server does not return token ids."""
         with self._trying:
             if not self._tried_endpoint:
                 first, second = self._probe(PROBE).ids, self._probe(OTHER).ids
@@ -184,7 +183,7 @@ class LabelEndpoint(Protocol):
         """Return the requests for one prompt of at least two tokens."""
 
     def parse_scores(self, answers: Sequence[Any]) -> list[float]:
-        """Return one probability per label's token. Raises ScoringError if the format is
+        """Return one probability per label's token. Raises ScoringError if the response format is
         unknown."""
 
 

@@ -45,8 +45,8 @@ def strings_in(body: Any) -> Iterator[str]:
 
 
 def keep_build(model: str, fingerprint: str | None, texts: Iterable[str]) -> None:
-    """Store the server's build for the current job. Remove it if the string cannot be a
-    fingerprint."""
+    """Record the build of the model's server for the current job. If the fingerprint cannot
+    identify a build, remove the recorded build instead."""
     context = current()
     if context is None or not fingerprint:
         return

@@ -181,10 +181,9 @@ def generate(
 ) -> list[Completion]:
     """Return a completion of each prompt. Conversations use the server's chat template.
 
-    `finish` is the reason that the server gives. A text has no tokens if the server did not return
-    all of them. Reasoning is separate from the text. Raises AnswerCut if a chat was cut before its
-    answer.
-    """
+    `finish` is the reason that the server gives. A completion has no tokens if the server did
+    not return all of them. Reasoning is separate from the text. Raises AnswerCut if the tokens
+    of a chat ran out before the answer began."""
     bodies = [
         {
             **extra,
@@ -210,7 +209,8 @@ def seed_of(seed: int, index: int) -> int:
 
 
 def align_tokens(pieces: Sequence[ServerToken], text: str) -> list[WrittenToken]:
-    """Return the tokens that lie in the text, with their offsets."""
+    """Return the tokens inside `text`, with their offsets and log-probabilities. Raises
+    AnswerUnread if a log-probability is missing."""
     tokens = []
     offsets = spans([piece.spelled for piece in pieces], text)
     for piece, span in zip(pieces, offsets, strict=True):
@@ -306,8 +306,9 @@ def _within(start: int, end: int, length: int) -> Span | None:
 
 
 def _in_order(pieces: Sequence[bytes], text: str) -> list[Span | None]:
-    """Return the span of each piece if the server sent parts of characters as U+FFFD. Such a piece
-    takes the gap between its readable neighbours."""
+    """Return the character span of each piece, or None for a piece that is not found. For parts of
+    characters the server may send U+FFFD. Such a piece gets the gap between its readable
+    neighbours."""
     result: list[Span | None] = [None] * len(pieces)
     cursor, parts = 0, list[int]()
     for index, spelled in enumerate(pieces):

@@ -1,6 +1,7 @@
-"""Chart shapes as Vega-Lite specifications. No statistics are computed here. The shapes are bars by
-group, a histogram with a mark, a matrix of shades, slopes between rankings, and a strip of random
-draws."""
+"""Chart shapes as Vega-Lite specifications. No statistics are computed here.
+
+The shapes are: grouped bars, a histogram with a marked value, a heat map, lines between rankings,
+and a strip of random draws."""
 
 from __future__ import annotations
 
@@ -264,7 +265,7 @@ def _line_ends(left: Column, right: Column) -> list[Part]:
 
 
 def _add_labels(column: Column) -> list[Part]:
-    """Return one point per rank, with the keys of all options that share it."""
+    """Return one chart point per rank, labelled with the keys of all options at that rank."""
     name, ranks = column
     return [
         {

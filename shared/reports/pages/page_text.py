@@ -66,8 +66,8 @@ LEVELS = 9
 
 @dataclass(frozen=True, slots=True)
 class Warm:
-    """A token of a heat map in character offsets (code points), end exclusive. `level` is from -9
-    to 9."""
+    """A coloured or outlined token of a heat map. `start` and `end` are offsets of characters (code
+    points), end exclusive. `level` is from -9 to 9."""
 
     start: int
     end: int
@@ -84,7 +84,7 @@ class Stretch:
 
     @property
     def heat(self) -> str:
-        """The CSS class, or "" for level 0."""
+        """The CSS class for the color of the heat level, or "" for level 0."""
         if not self.level:
             return ""
         return f"heat-{'p' if self.level > 0 else 'n'}{abs(self.level)}"
@@ -92,14 +92,16 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class TokenRun:
-    """Adjacent pieces of a heat map that all belong to marked spans (outlined), or all do not."""
+    """Adjacent pieces of a heat map that are either all inside marked spans (`outlined`) or all
+    outside."""
 
     stretches: tuple[Stretch, ...]
     outlined: bool
 
 
 def level(value: float | None, largest: float) -> int:
-    """Return the value as a share of the largest magnitude, in ninths from -9 to 9."""
+    """Return the value as a level from -9 to 9, proportional to its share of the largest magnitude.
+    Return 0 if there is no value."""
     if value is None or largest <= 0:
         return 0
     return round(LEVELS * (value / largest))
@@ -145,7 +147,8 @@ def _disjoint(tokens: Iterable[Warm], length: int) -> list[Warm]:
 
 
 def _fill(length: int, tokens: Sequence[Warm]) -> Iterator[Warm]:
-    """Yield the tokens and the gaps between them. A gap between equal levels has their level."""
+    """Yield the tokens and the gaps between tokens. A gap between two tokens of equal level gets
+    this level, and every other gap gets level 0."""
     before = Warm(0, 0)
     for token in tokens:
         if before.end < token.start:
@@ -219,7 +222,8 @@ LEAST_P = 0.001  # smaller p-values are shown as below it
 
 
 def p_value(value: float | None) -> str:
-    """Return the p-value with three decimals, but never as 0, as on the command line."""
+    """Return the p-value with three decimals, or `< 0.001` for smaller values, as on the command
+    line. Return a dash for None."""
     if value is None:
         return "–"
     if value < LEAST_P:

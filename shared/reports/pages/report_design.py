@@ -170,7 +170,7 @@ def stacked_bar(
 
 
 def histogram_bars(title: str, histogram: Record, unit: str, **fields: Any) -> HistogramBars:
-    """Return the bars of a report's histogram, or an empty chart."""
+    """Return the bars of a report's histogram, or an empty chart if the histogram is invalid."""
     counts, bounds = histogram.get("counts"), (histogram.get("low"), histogram.get("high"))
     is_valid = isinstance(counts, list) and all(isinstance(count, int) for count in counts)
     low, high = (float(end) if isinstance(end, int | float) else None for end in bounds)
@@ -191,8 +191,8 @@ def forest(
 
 
 def facet_filters(facet: str, words: Mapping[str, str]) -> dict[str, Pair]:
-    """Return one table filter per bar. The filter selects the results whose property `facet` has
-    the value in `words`."""
+    """Return one table filter per bar of a chart. Each filter selects the results with a value of
+    `words` in the property `facet`."""
     return {name: ("facet", f"{facet}={word}") for name, word in words.items()}
 
 

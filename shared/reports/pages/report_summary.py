@@ -117,7 +117,8 @@ def _untested(tally: ResultTally) -> list[str]:
 
 
 def _repeated(tally: ResultTally, report: Mapping[str, Any]) -> str:
-    """Explain why means are based on fewer results, or return "" if they are based on all."""
+    """Return a sentence that explains why means are based on fewer results than the report has.
+    Return "" without repeated results."""
     repeats = report.get("duplicates") or 0
     if not repeats or tally.results <= report.get("scored", 0):
         return ""
@@ -172,8 +173,8 @@ def _of_group(
     beaten: Mapping[str, Any],
     together: Mapping[str, Any],
 ) -> str:
-    """Return the sentence about a group of results. `together` is the test of all of them, or
-    {}."""
+    """Return the sentence about a group of results. `beaten` is the group's comparison with
+    `rivals`. `together` is the joint test of all results in the group, or {}."""
     title = f"{group.name[:1].upper()}{group.name[1:]} ({beaten['of']:,})"
     if not group.wanted:
         text = _against(rivals, beaten, together.get("p_value"))
@@ -204,8 +205,9 @@ def record_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any]:
 def _against(
     rivals: tuple[str, str], beaten: Mapping[str, Any], p_value: float | None = None
 ) -> str:
-    """Return a sentence that compares a win rate with chance. `p_value` is from one test of all
-    results. If it is None, the confidence interval decides."""
+    """Return a sentence that compares the win rate `beaten` with chance. `rivals` holds the start
+    and end of the sentence. `p_value` is from one test of all results. If it is None, the
+    confidence interval decides."""
     stem, others = rivals
     level = BEATEN_BY_CHANCE
     claim = f"{stem[:1].lower()}{stem[1:]}"

@@ -1,7 +1,7 @@
-"""The word changes from one text to another, each with its marks.
+"""Finds the words that changed from one text to another. Highlights (marks) of the two texts are
+kept.
 
-Differences are those of `difflib.SequenceMatcher` (Ratcliff & Obershelp, 1988).
-"""
+Differences are those of `difflib.SequenceMatcher` (Ratcliff & Obershelp, 1988)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WordChange:
 
     @property
     def text(self) -> str:
-        """The passage without its marks."""
+        """Return the text of the passage without highlighting."""
         return "".join(piece.text for piece in self.pieces)
 
 
@@ -66,8 +66,8 @@ def _word_changes(before: str, after: str) -> Iterator[tuple[How, Span, Span]]:
 
 
 def _blocks(a: list[str], b: list[str]) -> Iterator[tuple[int, int, int, int]]:
-    """Yield (i, j, k, m): the words [i, j) of `a` became [k, m) of `b`. Equal white space alone
-    does not separate two changes."""
+    """Yield (i, j, k, m) for each block of the comparison: `a[i:j]` became `b[k:m]`. Equal white
+    space alone does not separate two changes."""
     head = _common_prefix(a, b)
     tail = _common_prefix(a[head:][::-1], b[head:][::-1])
     ends = len(a) - tail, len(b) - tail

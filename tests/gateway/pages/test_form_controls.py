@@ -168,5 +168,5 @@ def test_more_is_folded_until_something_of_it_is_said(client: httpx.Client) -> N
 
 def test_a_hint_is_a_clause_with_its_brackets() -> None:
     says = {one.name: one.says for name in metrics() for one in form_inputs(name)}
-    assert "(capitals match capitals only; digits and single" in says["options.labels"]
+    assert "Capital letters match only capital letters" in says["options.labels"]
     assert [name for name, said in says.items() if said.count("(") != said.count(")")] == []

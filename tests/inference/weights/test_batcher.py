@@ -106,7 +106,7 @@ def test_what_does_not_fit_into_memory_is_halved() -> None:
 
 def test_a_row_that_never_fits_fails_its_caller() -> None:
     recorder = Recorder(most_rows=0)
-    with pytest.raises(Unavailable, match="too little memory for a single row") as raised:
+    with pytest.raises(Unavailable, match="too little memory for a single input") as raised:
         recorder.batcher().submit([30]).result(SECONDS)
     assert isinstance(raised.value.__cause__, Full)
 

@@ -164,7 +164,7 @@ def altered(folder: Path, name: str, **keys: Any) -> None:
     [
         (
             {"quantization_config": {"quant_method": "gptq", "bits": 4}},
-            r"quantised \(gptq\); serve",
+            r"quantised \(gptq\); run",
         ),
         (
             {"auto_map": {"AutoModel": "modeling_own.Own"}},
@@ -204,7 +204,10 @@ def shard(file: Path) -> None:
             lambda file: file.write_bytes(b""),
             "not a safetensors file, or is cut off; download or copy",
         ),
-        (lambda file: file.write_bytes(b"\x02" + b"\0" * 7 + b"[]"), "not a safetensors file; fet"),
+        (
+            lambda file: file.write_bytes(b"\x02" + b"\0" * 7 + b"[]"),
+            "not a safetensors file; download",
+        ),
         (shard, "lacks files that its model.safetensors.index.json lists"),
     ],
 )
@@ -354,7 +357,7 @@ def test_a_causal_model_with_fewer_positions_than_it_states_is_refused(
     words.save_pretrained(tmp_path / "m")
     stated: Callable[[Any], int] = lambda _network: 64  # noqa: E731 - as its configuration says
     monkeypatch.setattr("services.inference.weights.limits.max_positions", stated)
-    with pytest.raises(ScoringError, match="reads fewer tokens than it states"):
+    with pytest.raises(ScoringError, match="reads fewer tokens than its files state"):
         models().language_model("m")
 
 

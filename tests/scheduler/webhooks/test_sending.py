@@ -171,7 +171,7 @@ def test_a_secret_that_no_key_opens_is_a_failure_and_sends_nothing(sender: Sende
         other = replace(sender, sealer=Sealer(new_key()))
         found = asyncio.run(other.send(delivery))
     assert isinstance(found, DeliveryRefusal)
-    assert "cannot be read" in found.reason
+    assert "cannot be decrypted" in found.reason
     assert receiver.received == []
 
 

@@ -69,5 +69,5 @@ def test_a_passage_is_found_from_half_of_what_both_have() -> None:
 
 
 def test_a_passage_beyond_the_text_is_refused() -> None:
-    with pytest.raises(ValueError, match="beyond"):
+    with pytest.raises(ValueError, match="after the end"):
         chance_f1([(0, 5)], [(0, 11)], 10)

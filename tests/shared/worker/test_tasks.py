@@ -121,7 +121,7 @@ def test_a_batch_comes_in_the_order_of_its_lines_and_equal_lines_count_once(
     ]
     assert result["left_out"] == {"waiting": 1}
     assert result["duplicates"] == 1
-    assert "1 result repeats others and counts once" in result["warnings"]
+    assert "1 result repeats other results and counts only once" in result["warnings"]
     assert result["finding"].startswith(
         "Of 3 explanations 3 could not be tested. These are too few for a conclusion. "
         "1 of the 3 repeats other results, and repeated results count once. "

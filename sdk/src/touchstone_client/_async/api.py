@@ -216,7 +216,7 @@ class AsyncApi:
 
 
 def unseen(_found: Fields) -> None:
-    """Do nothing with the state of a batch."""
+    """Ignore the state of a batch. Used as the callback where no progress is reported."""
 
 
 def _silence(deadline: float | None) -> float:

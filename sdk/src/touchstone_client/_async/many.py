@@ -1,5 +1,5 @@
-"""Scores many rows without losing a row or scoring one twice. Up to 1,000 rows are sent in one
-call, and more as a batch. If some rows are invalid, the others are sent again without them."""
+"""Scores many rows. No row is lost or scored twice. Up to 1,000 rows are sent in one call, more
+rows as a batch. If the service rejects invalid rows, the valid rows are sent again without them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TOO_LARGE = 413
 
 
 class AsyncMany:
-    """The rows of one call of `score_many`."""
+    """Scores the rows of one call of `score_many` and stores the results."""
 
     def __init__(
         self, api: AsyncApi, metric: str, table: Listed | Framed, on_error: OnError
@@ -69,8 +69,8 @@ class AsyncMany:
         self._done += 1
 
     async def _by_call(self, rows: list[TableRow]) -> None:
-        """Score these rows in one call. If they are too many or too large, split them into two
-        calls."""
+        """Score these rows in one call and skip faulty rows. If the rows are too many or too large,
+        split them into two calls."""
         while rows:
             try:
                 ids = await self._accepted(rows)
@@ -165,7 +165,8 @@ class AsyncMany:
 
 
 def is_too_much(error: ApiError) -> bool:
-    """Return True if the service might accept fewer rows."""
+    """Return True if the error means that fewer rows at once might be accepted: the request was too
+    large, or too many jobs are open."""
     full = isinstance(error, RateLimited) and "open-jobs" in error.policies
     return full or error.status == TOO_LARGE
 

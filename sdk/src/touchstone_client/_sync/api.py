@@ -217,7 +217,7 @@ class Api:
 
 
 def unseen(_found: Fields) -> None:
-    """Do nothing with the state of a batch."""
+    """Ignore the state of a batch. Used as the callback where no progress is reported."""
 
 
 def _silence(deadline: float | None) -> float:

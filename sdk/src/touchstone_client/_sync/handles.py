@@ -51,8 +51,8 @@ class Job(Generic[R]):
 
     @property
     def metric(self) -> str:
-        """The name of the metric, or else `inference`, `similarity`, or a metric's name with
-        `-report`."""
+        """The name of the job's metric. For other jobs it is `inference`, `similarity`, or a
+        metric's name followed by `-report`."""
         return self.data.metric
 
     @property
@@ -103,19 +103,19 @@ class Job(Generic[R]):
 
     @property
     def decision(self) -> str | None:
-        """The explained decision: as sent, or in items of `jobs.list` also as the explanation
-        states it."""
+        """The decision that is explained, as sent. In items of `jobs.list`, it may also be the
+        decision that the explanation states."""
         sent = (self.request or {}).get("decision")
         return cast("str | None", getattr(self.data, "decision", sent))
 
     @property
     def request(self) -> dict[str, Any] | None:
-        """The request with its defaults, after `jobs.get` or `refresh`. None in lists, and if its
-        texts are not stored."""
+        """The request with its default values, or None. It is available after `jobs.get` or
+        `refresh`, unless the service does not store its texts. Lists do not contain it."""
         return getattr(self.data, "request", None)
 
     def _summarised(self, name: str) -> Any:
-        """Return a field of the summary or of the result."""
+        """Return the named field of the job's summary or, for a complete job, of its result."""
         is_summary = isinstance(self.data, models.JobSummary)
         return getattr(self.data if is_summary else self.data.result, name, None)
 

@@ -1,6 +1,6 @@
 # Made by sdk/generate.py from _async/many.py; do not edit.
-"""Scores many rows without losing a row or scoring one twice. Up to 1,000 rows are sent in one
-call, and more as a batch. If some rows are invalid, the others are sent again without them."""
+"""Scores many rows. No row is lost or scored twice. Up to 1,000 rows are sent in one call, more
+rows as a batch. If the service rejects invalid rows, the valid rows are sent again without them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ TOO_LARGE = 413
 
 
 class Many:
-    """The rows of one call of `score_many`."""
+    """Scores the rows of one call of `score_many` and stores the results."""
 
     def __init__(
         self, api: Api, metric: str, table: Listed | Framed, on_error: OnError
@@ -70,8 +70,8 @@ class Many:
         self._done += 1
 
     def _by_call(self, rows: list[TableRow]) -> None:
-        """Score these rows in one call. If they are too many or too large, split them into two
-        calls."""
+        """Score these rows in one call and skip faulty rows. If the rows are too many or too large,
+        split them into two calls."""
         while rows:
             try:
                 ids = self._accepted(rows)
@@ -166,7 +166,8 @@ class Many:
 
 
 def is_too_much(error: ApiError) -> bool:
-    """Return True if the service might accept fewer rows."""
+    """Return True if the error means that fewer rows at once might be accepted: the request was too
+    large, or too many jobs are open."""
     full = isinstance(error, RateLimited) and "open-jobs" in error.policies
     return full or error.status == TOO_LARGE
 

@@ -255,8 +255,8 @@ class Files(Resource):
                 yield piece
 
     def download(self, file_id: str, target: P) -> P:
-        """Save the file's content to `target` and return `target`. It appears there when the
-        download is complete."""
+        """Save the file's content to `target` and return `target`. The file `target` is created
+        only when the download is complete."""
         with created(target) as stream:
             for piece in self.content(file_id):
                 stream.write(piece)

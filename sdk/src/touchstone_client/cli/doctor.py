@@ -163,7 +163,8 @@ def _scopes(ts: Touchstone) -> Iterator[str]:
 
 
 def _files(ts: Touchstone, scopes: list[str]) -> Iterator[Finding]:
-    """Upload, read and delete a file."""
+    """Upload, read and delete a test file. Yield one finding on the file store, or none if the key
+    lacks the scope `batch`."""
     if "batch" not in scopes:
         return
     try:

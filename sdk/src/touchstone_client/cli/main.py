@@ -103,8 +103,9 @@ def api_key() -> str | None:
 
 
 def _of_the_service(name: str, arguments: list[str]) -> int:
-    """Run a command of the service's package. If the package is not installed, `models` asks the
-    service instead."""
+    """Run a command from the service's package and return its exit status. If the package is not
+    installed, the command `models` gets its list from the running service, and others raise
+    WrongUse."""
     from touchstone_client.cli import local
 
     command = local.service_command(name)
@@ -145,7 +146,8 @@ def _languages(tags: Sequence[str] | None) -> str:
 
 
 def _version(url: str | None) -> int:
-    """Print the version of the client, and of the service if it answers soon."""
+    """Print the version of the client, and that of the service if it responds in time. Return an
+    exit code."""
     from touchstone_client._http import Access, Http, Request
     from touchstone_client._sync.client import HERE
 

@@ -297,7 +297,7 @@ class Described:
 
 
 def described_metrics(described: Any) -> dict[str, Described]:
-    """Return a description of each metric, taken from the API's description."""
+    """Return each metric's summary, request schema and example from the OpenAPI description."""
     body = described["paths"]["/v1/scores/{metric}"]["post"]["requestBody"]
     schemas = described["components"]["schemas"]
     examples = body["content"]["application/json"]["examples"]
@@ -321,7 +321,8 @@ def _others(described: Any) -> dict[str, Described]:
 
 
 def needed(schema: Any) -> list[str]:
-    """Return the required fields of a request. A field with an alternative is listed with it."""
+    """Return the required fields of a request. A field that can be replaced by another one is
+    returned as `field (or other)`."""
     alternatives = (
         f"{name} (or {other})" for name, other in schema.get("x-required-unless", {}).items()
     )

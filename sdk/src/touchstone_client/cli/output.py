@@ -152,8 +152,8 @@ def has_ended(batch: Any, output: Output) -> bool:
 
 
 def require_agreement(question: str, otherwise: str, is_agreed: bool) -> None:
-    """Ask on the terminal. Raises WrongUse with `otherwise` without a terminal, and unless the
-    answer is yes."""
+    """Ask `question` on the terminal, unless `is_agreed` is True. Raises WrongUse with the message
+    `otherwise` if there is no terminal or the answer is not yes."""
     if is_agreed:
         return
     if sys.stdin.isatty():

@@ -150,7 +150,7 @@ def _numbers(ts: Touchstone, batch: Any, options: Namespace, output: Output) -> 
 
 
 def _warn(report: Any, output: Output) -> None:
-    """Print warnings that the finding does not include."""
+    """Print those warnings of the report that its conclusion does not already contain."""
     gold = getattr(report, "gold", None)
     finding = getattr(report, "finding", "").lower()
     for warning in (*report.warnings, *(() if gold is None else gold.warnings)):
@@ -181,7 +181,8 @@ def _by_errors(by: str | None) -> Iterator[None]:
 
 
 def _show_split(split: Any, output: Output) -> None:
-    """Print the mean of each value with its interval, and the test that all are equal."""
+    """Print the mean score and interval for each value of the split. Then print the p-value of the
+    test that all means are equal."""
     output.line("")
     rows = [
         (_value_name(split.by, group.value), *_ends(group.score), group.undefined)
@@ -270,7 +271,8 @@ def parts_in(report: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def _by_decision(details: dict[str, Any], name: str) -> Iterator[tuple[str, Any]]:
-    """Yield a number by decision, since a high value for one decision is low for the other."""
+    """Yield (suffix, number) for each decision, because high values mean different things for them.
+    Without numbers by decision, yield the overall number with an empty suffix."""
     means = details.get("by_decision") or {}
     numbers = {decision: values[name] for decision, values in means.items() if name in values}
     if not numbers:
@@ -284,7 +286,8 @@ def _ends(mean: Any) -> tuple[Any, ...]:
 
 
 def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the differences between two batches on the same texts, new batch minus baseline."""
+    """Print the differences between two batches on the same texts, new batch minus baseline. Return
+    an exit code."""
     rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
     if options.fail_if is not None and rule is None:
         raise WrongUse(
@@ -444,7 +447,8 @@ def _losses(comparison: Any) -> Iterator[tuple[str, int, int]]:
 
 
 def sign_p(lost: int, gained: int) -> float:
-    """Return the exact one-sided p-value of the sign test that more are lost than gained."""
+    """Return the exact one-sided p-value of a sign test. The alternative hypothesis is that more
+    results are lost than gained."""
     n = lost + gained
     ways = math.lgamma(n + 1) - n * math.log(2)
     return sum(
@@ -453,9 +457,9 @@ def sign_p(lost: int, gained: int) -> float:
 
 
 def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
-    """Return the exit status for `--fail-if`: WORSE if its rule is true for the score, or if the
-    new batch loses significantly more scores than it gains. REFUSED if the tested value is
-    undefined, else DONE."""
+    """Return the exit status for `--fail-if`. It is WORSE if the rule is true for the score, or if
+    the new batch loses significantly more scores than it gains. It is REFUSED if the tested value
+    is undefined, else DONE."""
     if rule is None:
         return DONE
     for what, lost, gained in _losses(comparison):

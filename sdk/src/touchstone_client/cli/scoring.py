@@ -40,8 +40,8 @@ MOST_UPLOADS = 10  # of a file, each without the lines that were refused so far
 
 @contextmanager
 def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> Iterator[None]:
-    """On Ctrl-C in the block, print how to continue and exit. The service goes on. `target` is the
-    requested output file."""
+    """On Ctrl-C in the block, print how to follow the job or batch, and exit. The service continues
+    its work. `target` is the requested output file."""
     try:
         yield
     except KeyboardInterrupt:
@@ -151,7 +151,8 @@ def _control(result: Result) -> Any:
 
 
 def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Score a file as a batch. Its id is printed first, then its progress."""
+    """Score a file as a batch and return the exit status. Print the batch's id first, then its
+    progress."""
     for name in ("output", "errors"):
         if getattr(options, name) is not None and not options.wait:
             raise WrongUse(f"--{name} is written when the batch has ended; add --wait")
@@ -191,7 +192,7 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
 
 
 class Submission:
-    """A file that is submitted as a batch. `is_there` is true after the upload."""
+    """A file that is submitted as a batch. `is_there` is True if the file has been uploaded."""
 
     def __init__(
         self, ts: Touchstone, metric: str, metadata: dict[str, str], output: Output
@@ -311,7 +312,8 @@ def require_metric(ts: Touchstone, name: str) -> None:
 
 
 def metric_in(file: str, reading: Reading) -> str:
-    """Return the metric that the `url` of the first line names. Raises WrongUse."""
+    """Return the metric that the `url` in the file's first line names. Raises WrongUse for a table,
+    an empty file, or a line without `url`."""
     if not is_table(file):
         with table_of(file, reading) as table:
             _, first = next(table.rows, (0, {}))
@@ -347,7 +349,8 @@ def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output
 
 
 def watch(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Watch jobs or batches until they have ended, or with `--until` until they run."""
+    """Watch jobs or batches until they have ended. With `--until`, stop when they reach that state.
+    Return an exit code."""
     ends: list[Any] = []
     codes = [DONE]
     for id in options.ids:

@@ -36,9 +36,9 @@ def is_gold(column: str) -> bool:
 
 
 def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, str]:
-    """Guess the column for each field of a request. Case is ignored. A synonym is used only if a
-    single column has it. For the decision, the first synonym wins. A column `id` or `custom_id` is
-    the custom id."""
+    """Guess the column for each field of a request, ignoring case. A synonym is used only if a
+    single column matches. For the decision, the best-ranked synonym is used instead. A column `id`
+    or `custom_id` is the custom id."""
     field_names = {*fields, *(part for part in PARTS if part.partition(".")[0] in fields)} - {
         METADATA
     }
@@ -61,7 +61,8 @@ def guess_columns(fields: Collection[str], names: Sequence[str]) -> dict[str, st
 
 
 def _rank(column: str, words: Sequence[str]) -> int | None:
-    """Return the index of the first word that equals, or is in, the column's name."""
+    """Return the rank of the column's name among `words`, or None if no word matches. Lower ranks
+    are better: equal names rank before names that contain a word."""
     plain = plain_name(column)
     if plain in words:
         return words.index(plain)

@@ -85,8 +85,8 @@ def type_of(value: Any) -> str:
 
 
 def types_of(metric: str | None, field: str) -> Types:
-    """Return the possible types of a field in this metric. If it has no such field, use any metric,
-    or else text."""
+    """Return the possible types of a metric's field. For a field that the metric does not have,
+    return its types in any metric, or else text."""
     return field_types(metric).get(field) or field_types(None).get(field, TEXT)
 
 
@@ -99,13 +99,13 @@ def put(fields: dict[str, Any], name: str, value: Any) -> None:
 
 @lru_cache(maxsize=256)
 def readings(field: str) -> frozenset[Types]:
-    """Return the types that a field has in the different metrics."""
+    """Return the types that a table cell of this field may have, over all metrics."""
     return frozenset(types_of(metric, field) for metric in (None, *METRICS))
 
 
 def value_of(cell: Any, types: Types) -> Any:
-    """Return the value of a cell in a field of these types. A value that is not text is returned
-    unchanged."""
+    """Return the value of a table cell for a field that accepts `types`. Text that is valid JSON of
+    such a type is parsed, and all other cells are returned unchanged."""
     if isinstance(cell, Exact):
         return cell.value
     other_types = types - {"string", "null"}
@@ -126,8 +126,8 @@ def _refused(constant: str) -> Any:
 
 
 def cell_of(value: Any, field: str) -> str | None:
-    """Return a cell that is read as exactly this value for every metric, or None if that is not
-    possible."""
+    """Return the text of a cell that is read back as exactly this value for every metric. Return
+    None if there is no such text."""
     if value is None:
         return None
     cell = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,5 +1,5 @@
-"""Conversion of files. Files of requests keep every value, so they can be converted back. Files of
-results become a flat table."""
+"""Converts files of requests or results between formats. A file of requests keeps every value, so
+it can be converted back. A file of results becomes a flat table."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Record = dict[str, Any]  # a plain request; or a line of a batch, its body besid
 
 @dataclass(frozen=True)
 class Conversion:
-    """One conversion of a file."""
+    """A source file and the settings that convert its rows into records."""
 
     source: Place
     metric: str | None
@@ -34,7 +34,8 @@ class Conversion:
     how: Reading
 
     def records(self) -> Iterator[tuple[int, Record]]:
-        """Yield (number, record) for all rows of the file. Raises ValueError."""
+        """Yield (line number, record) for all rows of the file. Raises ValueError for a row that
+        contains U+0000 or cannot be read."""
         with table_of(self.source, self.how) as table:
             take = self._taker(table)
             for number, row in table.rows:

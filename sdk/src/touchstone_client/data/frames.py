@@ -42,7 +42,7 @@ class PandasFrame:
 
 
 class PolarsFrame:
-    """A polars DataFrame. A new column that mixes numbers and texts becomes a column of texts."""
+    """A polars DataFrame. A new column that mixes numbers and strings is converted to strings."""
 
     def __init__(self, frame: Any) -> None:
         self._frame = frame
@@ -104,8 +104,8 @@ def frame_of(data: object) -> Frame | None:
 
 
 def one_kind(values: list[Any]) -> list[Any]:
-    """Return the values as floats if all are numbers, and as texts if they are of different
-    kinds."""
+    """Return the values with one type. Numbers become floats. Booleans alone and strings alone are
+    unchanged. All other values become strings. None stays None."""
     types = {type(value) for value in values if value is not None}
     if types <= {bool} or types <= {str}:
         return values

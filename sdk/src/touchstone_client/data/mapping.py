@@ -204,7 +204,8 @@ def _metadata(cell: Any) -> str:
 
 
 def _metadata_part(cell: Any) -> Any:
-    """Return an array or a number type, such as NumPy's, as a JSON value."""
+    """Convert a metadata value to JSON: arrays and numbers of NumPy and similar libraries to lists
+    and numbers, anything else to a string."""
     return cell.tolist() if hasattr(cell, "tolist") else str(cell)
 
 

@@ -62,8 +62,8 @@ class Reading:
 
 @dataclass(frozen=True)
 class Table:
-    """An open file. `names` holds its column names, or None for JSON Lines. `rows` yields (number,
-    row), counted from 1. `is_ours` is true if `convert` wrote the file."""
+    """An open file. `names` holds its column names, or None for JSON Lines. `rows` yields each row
+    with its line or row number, counted from 1. `is_ours` is True if `convert` wrote the file."""
 
     names: Sequence[str] | None
     rows: Iterator[tuple[int, Row]]
@@ -78,7 +78,8 @@ AS_NAMED = Reading()
 
 @contextmanager
 def table_of(location: Place | BinaryIO, how: Reading = AS_NAMED) -> Iterator[Table]:
-    """Open a file as a table. Raises ValueError with the number of an invalid line, and OSError."""
+    """Open a file or folder as a table. Raises OSError, and ValueError for an invalid line, with
+    the number of that line."""
     if not isinstance(location, str | PathLike):
         yield _table(location, how.form or "jsonl", how)
     elif is_folder(location):
@@ -152,8 +153,8 @@ def _require_delimiter(first: str, usual: str | None) -> None:
 
 
 def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
-    """Return the table in CSV lines. `before` is the number of lines in the file before the first
-    text."""
+    """Return the table in CSV text. Its first line has the column names. `before` is the number of
+    lines that precede the text in the file."""
     if len(delimiter) != 1:
         raise ValueError(f"a delimiter must be one character, not {delimiter!r}")
     csv.field_size_limit(max(csv.field_size_limit(), LONGEST_CELL))
@@ -167,8 +168,8 @@ def _separated(texts: Iterator[str], delimiter: str, before: int) -> Table:
 
 
 def _texts(stream: Iterable[bytes]) -> Iterator[str]:
-    """Yield the lines as text. Raises ValueError with the number of a line that is not UTF-8 or not
-    text."""
+    """Yield the lines as text. Raises ValueError for a UTF-16 file or a spreadsheet, and with the
+    line's number if a line is not UTF-8 or contains U+0000."""
     for number, raw in enumerate(stream, 1):
         if number == 1 and raw.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
             raise ValueError("the file is UTF-16; save it as UTF-8")
@@ -215,7 +216,8 @@ def _with_names(
 
 
 def _completed(row: dict[str, Any], line: int) -> dict[str, Any]:
-    """Return the row with the values of its JSON cell, which other cells cannot express."""
+    """Add the fields in the row's JSON cell, which holds values that no other cell can express.
+    Return the row."""
     rest = row.pop(REST, None)
     if not rest:
         return row

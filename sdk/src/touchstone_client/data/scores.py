@@ -48,7 +48,8 @@ def _outcomes(checks: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _elicited(result: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the columns of an explanation by a model, with the same names as in `items.csv`."""
+    """Yield (column name, value) pairs for an explanation that a model generated. The names are
+    those of `items.csv`."""
     elicitation = result.get("elicitation")
     if not isinstance(elicitation, Mapping):
         return
@@ -93,7 +94,7 @@ class Summary:
         self.rows = 0
 
     def see(self, line: Mapping[str, Any]) -> None:
-        """Note the columns of a line, and how its result was made."""
+        """Record the columns of a line, and the metric, variant and models of its result."""
         self.rows += 1
         for name, value in row_of(line).items():
             kinds = self._kinds.setdefault(name, set())

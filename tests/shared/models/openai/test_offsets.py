@@ -76,5 +76,5 @@ def test_or_spell_their_bytes() -> None:
 
 @pytest.mark.parametrize("pieces", [[b"one"], [b"\x82"], []])
 def test_pieces_of_another_text_are_refused(pieces: list[bytes]) -> None:
-    with pytest.raises(ScoringError, match="do not spell"):
+    with pytest.raises(ScoringError, match="do not add up"):
         spans(pieces, "🙂 two")
