@@ -16,7 +16,7 @@ from touchstone_client.models import ExplanationsResult, HatexscoreResult
     ("name", "shown"),
     [
         ("your own answer", ("answered: hateful", "The post blames immigrants", "hatexscore")),
-        ("a refusal", ("refused: no decision", "never scored")),
+        ("a refusal", ("refused: no decision", "metrics do not score it")),
     ],
 )
 def test_a_result_is_read_and_shown(
