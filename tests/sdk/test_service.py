@@ -254,7 +254,7 @@ def test_lines_with_an_empty_cell_are_told_and_left_out_if_wanted(
     assert "--skip-invalid` scores the others" in said
     assert main([*command, "--skip-invalid"]) == 0
     said = capsys.readouterr().err
-    assert "left out, 1 in all:" in said
+    assert "left out (1 in all):" in said
     assert "line 3: Field required (at #/body/text)" in said
     assert list(pd.read_csv(target)["custom_id"]) == ["a", "c", "d"]
     file.write_text("text,explanation\n,a\n,b\n", "utf-8")
