@@ -122,6 +122,7 @@ def build_description(app: FastAPI) -> Json:
         summary=app.summary,
         description=app.description,
         license_info=LICENSE,
+        contact={"name": "Touchstone"},
         servers=[SERVER],
         tags=[{"name": name, "description": says} for name, says in TAGS.items()],
         routes=app.routes,
