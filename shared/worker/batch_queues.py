@@ -150,41 +150,54 @@ class Tenants(NamedTuple):
 
 class TenantShares:
     """Counts the threads that each tenant uses, and limits them. `most` is the maximum number of
-    threads of one tenant. `stand_by` is the number of threads that may wait for other tenants' jobs
-    in one queue. The default is half of the threads above `most`."""
+    threads of one tenant, `most_in_queue` that in one queue. `stand_by` is the number of threads
+    that may wait for other tenants' jobs in one queue, by default half of the rest."""
 
-    def __init__(self, threads: int, share: float, stand_by: int | None = None) -> None:
+    def __init__(
+        self,
+        threads: int,
+        share: float,
+        stand_by: int | None = None,
+        share_in_queue: float | None = None,
+    ) -> None:
         self.most = max(1, ceil(threads * share))
+        self.most_in_queue = max(1, ceil(threads * (share_in_queue or share)))
         half = (threads - self.most) // 2
         self._stand_by = threading.Semaphore(half if stand_by is None else stand_by)
-        self._held: Counter[str] = Counter()
+        self._held: Counter[str | tuple[str, str]] = Counter()  # by tenant, and by queue
         self._served: dict[str, None] = {}
         self._asking = 0
         self._changed = threading.Condition()
         self._one_at_a_time = threading.Lock()
 
-    def next_claim(self, claim: Callable[[Tenants], Claim | None]) -> Claim | None:
-        """Call `claim` with the tenants that may get a job, and return its claim. The claim counts
-        for its tenant until `release`."""
+    def next_claim(self, claim: Callable[[Tenants], Claim | None], queue: str = "") -> Claim | None:
+        """Call `claim` with the tenants that may get a job of this queue, and return its claim. The
+        claim counts for its tenant until `release`."""
         with self._exactly():
             with self._changed:
-                others = self._asking - 1
-                full = (tenant for tenant, held in self._held.items() if held + others >= self.most)
-                tenants = Tenants(tuple(self._served), tuple(full))
+                tenants = Tenants(tuple(self._served), tuple(self._full(queue)))
             found = claim(tenants)
             if found is not None:
                 with self._changed:
-                    self._held[found.tenant] += 1
+                    self._held.update((found.tenant, (queue, found.tenant)))
                     self._served.pop(found.tenant, None)
                     self._served[found.tenant] = None
                     if len(self._served) > REMEMBERED:
                         del self._served[next(iter(self._served))]
         return found
 
-    def release(self, tenant: str) -> None:
+    def _full(self, queue: str) -> Iterator[str]:
+        others = self._asking - 1
+        for key, held in self._held.items():
+            if isinstance(key, str):
+                in_queue = self._held[queue, key]
+                if held + others >= self.most or in_queue + others >= self.most_in_queue:
+                    yield key
+
+    def release(self, tenant: str, queue: str = "") -> None:
         """Record that a thread of this tenant is free again."""
         with self._changed:
-            self._held[tenant] -= 1
+            self._held.subtract((tenant, (queue, tenant)))
             self._held += Counter()  # without those that hold nothing
             self._changed.notify()
 
@@ -211,7 +224,8 @@ class TenantShares:
         """Run blocks of several threads together while no tenant can exceed its maximum number of
         threads. Otherwise run one block at a time."""
         with self._changed:
-            is_free = self._held.total() + self._asking < self.most
+            held = self._held.total() // 2  # each is counted twice
+            is_free = held + self._asking < self.most_in_queue
             self._asking += is_free
         if not is_free:
             self._one_at_a_time.acquire()

@@ -52,21 +52,23 @@ from shared.models.catalogue.availability import UNUSABLE
 from shared.process import telemetry
 from shared.process.encryption import text_key
 from shared.process.settings import settings
-from shared.queue.broker import JobMessage, send_all
+from shared.queue.broker import JobMessage, app, send_all, task_name
 from shared.queue.job_context import JobContext, use_context
 from shared.queue.priority import standing_back
 from shared.queue.thread_scheduling import interpreter
 from shared.worker import score_series
-from shared.worker.batch_queues import Tenants, TenantShares, stopping
+from shared.worker.batch_queues import Tenants, TenantShares
 from shared.worker.combined_calls import WantedClaim, claim_terms, claims, successes
 from shared.worker.watchdog import GRACE_SECONDS, Interrupted, watchdog
 
-HAND_BACK_SECONDS = 0.5  # before a message is sent again whose jobs may not be taken yet
+HAND_BACK_SECONDS = 2.0  # before a message is sent again whose jobs may not be taken yet
 RETRY_SECONDS = 5.0  # before the second attempt; doubled for each further attempt
 MODEL_WAIT_SECONDS = 10.0  # between two looks of a waiting job at its model
 MODEL_WAIT_HOURS = 24.0  # after its acceptance, a job that still waits for its model fails
 TENANT_SHARE = 0.75  # of a worker's threads, for the jobs of one tenant
+QUEUE_SHARE = 0.5  # for those in one metric's queue, so that the tenant's other metrics go on
 LARGE_CHARACTERS = 10_000  # of a request; reading so many takes about 0.1 s of a processor
+LARGE_SECONDS = 1.0  # of a request's expected work
 
 Score = Callable[[Any], Message]
 
@@ -107,7 +109,7 @@ def run_job(
 def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
     telemetry.QUEUE_SECONDS.labels(contract.name).observe(claim.waited_seconds)
     started = time.perf_counter()
-    context = context_of(claim)
+    context = context_of(claim, contract)
     with heartbeat.watch(claim, context):
         compute = partial(compute_end, claim, context, contract, score)
         is_large = context.batch and claim.batch_id is None
@@ -120,18 +122,30 @@ def _run(claim: Claim, contract: ServiceContract, score: Score) -> None:
         score_series.observe(contract, end.result, claim.request.get("model"))
 
 
-def context_of(claim: Claim) -> JobContext:
-    """Return the context in which a claimed job is computed. The time until its deadline starts
-    now. A large request gets the priority of a batch line, so that several large requests do not
-    delay all small ones."""
+def context_of(claim: Claim, contract: ServiceContract) -> JobContext:
+    """Return the context in which a claimed job is computed. Its time starts now. A large request
+    is treated like a batch line, because several large requests would delay all small ones."""
     return JobContext(
         job_id=claim.job_id,
         tenant=claim.tenant,
-        batch=claim.batch_id is not None or characters(claim.request) > LARGE_CHARACTERS,
+        batch=claim.batch_id is not None or is_large(claim.request, contract),
         deadline=time.monotonic() + settings().max_work_seconds,
         attempt=claim.attempt,
         private=claim.request.get("do_not_store_text") is True,
     )
+
+
+def is_large(stored: Mapping[str, Any], contract: ServiceContract) -> bool:
+    """Return True for a long request, or for one with much expected work on this service's
+    processors. False if its work cannot be estimated: the score then reports why."""
+    if characters(stored) > LARGE_CHARACTERS:
+        return True
+    try:
+        works = contract.work(contract.request.model_validate(stored))
+        local = [work for work in works if not work.at_server]
+        return settings().work_limit.expected_time(local) > LARGE_SECONDS
+    except Exception:  # noqa: BLE001 - a stored request of another version
+        return False
 
 
 def characters(value: Any) -> int:
@@ -170,7 +184,9 @@ def shares(batch: bool) -> TenantShares:
     if batch:
         threads = chosen.threads_for_batches
         return TenantShares(threads, TENANT_SHARE, stand_by=threads)
-    return TenantShares(chosen.worker_threads, TENANT_SHARE)
+    several = sum(name.startswith(task_name("")) for name in app.tasks) > 2  # a metric, its report
+    in_queue = QUEUE_SHARE if several else TENANT_SHARE
+    return TenantShares(chosen.worker_threads, TENANT_SHARE, share_in_queue=in_queue)
 
 
 @contextmanager
@@ -184,7 +200,7 @@ def acquire_job(job_id: str, queue: MetricQueue, *, again: bool) -> Iterator[Cla
         yield claim
     finally:
         if claim is not None:
-            of_tenants.release(claim.tenant)
+            of_tenants.release(claim.tenant, queue.metric)
 
 
 def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | None:
@@ -193,8 +209,9 @@ def _claim(of_tenants: TenantShares, job_id: str, turn: ClaimOrder) -> Claim | N
         return claim
     with of_tenants.standing_by() as stands_by:
         if not stands_by:
-            if not stopping.wait(HAND_BACK_SECONDS):
-                _return_to_queue(job_id, turn)
+            later = threading.Timer(HAND_BACK_SECONDS, _return_to_queue, (job_id, turn))
+            later.daemon = True  # if this process stops first, the scheduler sends it again
+            later.start()
             return None
         while claim is None and waits and of_tenants.wait():
             claim, waits = _next_claim(of_tenants, job_id, turn)
@@ -245,7 +262,7 @@ def _next_claim(
                     )
         return found
 
-    return of_tenants.next_claim(claim), waits
+    return of_tenants.next_claim(claim, turn.queue.metric), waits
 
 
 @patiently

@@ -105,6 +105,17 @@ def test_nobody_gets_more_than_the_part(tenants: str, threads: int, share: float
             assert held.total() == threads
 
 
+def test_a_tenant_that_fills_one_queue_is_served_in_another() -> None:
+    shares = TenantShares(8, 0.75, share_in_queue=0.5)
+    ice, small = Queue("a" * 9), Queue("a" * 9)
+    taken = [shares.next_claim(ice.claim, "ice") for _ in range(8)]
+    assert sum(claim is not None for claim in taken) == shares.most_in_queue == 4
+    taken = [shares.next_claim(small.claim, "small") for _ in range(8)]
+    assert sum(claim is not None for claim in taken) == shares.most - 4
+    shares.release("a", "ice")
+    assert shares.next_claim(ice.claim, "ice") is not None
+
+
 def test_nobody_gets_more_by_asking_at_once() -> None:
     shares, queue = TenantShares(8, 0.75), Queue("a" * 100)
     gate = threading.Barrier(8)

@@ -21,6 +21,7 @@ from sqlalchemy import Engine, text
 from structlog.testing import capture_logs
 
 from shared.contracts.messages import Report
+from shared.contracts.request_cost import Size, Work
 from shared.ledger import jobs, leases
 from shared.ledger.claim_order import MetricQueue
 from shared.ledger.jobs import Job
@@ -285,7 +286,7 @@ def test_a_tenant_that_holds_its_part_leaves_threads_to_other_queues(
         eventually(lambda: of_tenants._stand_by._value == 0)
         claims(mine[3])
         assert taken == [None]
-        assert broker.queue_length("echo") == 1  # its message is there again
+        eventually(lambda: broker.queue_length("echo") == 1)  # its message is there again
         assert stands_by.is_alive()
     stands_by.join(SECONDS)
     assert taken == [None, mine[2]]
@@ -293,7 +294,7 @@ def test_a_tenant_that_holds_its_part_leaves_threads_to_other_queues(
 
 def test_standing_in_line_is_no_computing(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(thread_scheduling, "LOOK_SECONDS", 0.02)
-    context = replace(context_of(claimed(engine)), batch=True)
+    context = replace(context_of(claimed(engine), ECHO), batch=True)
     before, begun, one_place = context.deadline, time.monotonic(), Interpreter(1)
 
     def compute() -> None:
@@ -312,13 +313,21 @@ def test_standing_in_line_is_no_computing(engine: Engine, monkeypatch: pytest.Mo
 def test_a_large_request_is_served_like_a_line_of_a_batch(size: int, waits: bool) -> None:
     request = {"text": "x" * size, "more": [{"explanation": "y" * 5_000}], "draws": 99}
     claim = leases.Claim("job_1", 1, request, 0.0, 1, "tenant", None)
-    assert context_of(claim).party == Party(batch=waits, tenant="tenant")
+    assert context_of(claim, ECHO).party == Party(batch=waits, tenant="tenant")
+
+
+@pytest.mark.parametrize(("tokens", "waits"), [(9_000, False), (11_000, True)])
+def test_so_is_a_request_with_much_expected_work(tokens: int, waits: bool) -> None:
+    work = Work((Size("tokens", tokens),))
+    contract = replace(ECHO, cost=lambda _request, _reads: [work])
+    claim = leases.Claim("job_1", 1, {"text": "x"}, 0.0, 1, "tenant", None)
+    assert context_of(claim, contract).party == Party(batch=waits, tenant="tenant")
 
 
 def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> None:
     claim = claimed(engine)
     heart = Heartbeat()
-    with heart.watch(claim, context_of(claim)):
+    with heart.watch(claim, context_of(claim, ECHO)):
         expire(engine, claim.job_id)
         heart.beat()
         assert is_leased(engine, claim.job_id)
@@ -331,7 +340,7 @@ def test_an_attempt_that_never_ends_loses_its_lease(engine: Engine, chosen: Sett
     claim = claimed(engine)
     heart = Heartbeat()
     for late, kept in ((0.0, True), (2 * watchdog_module.GRACE_SECONDS, False)):
-        context = replace(context_of(claim), deadline=time.monotonic() - late)
+        context = replace(context_of(claim, ECHO), deadline=time.monotonic() - late)
         with heart.watch(claim, context):
             expire(engine, claim.job_id)
             heart.beat()
@@ -344,7 +353,7 @@ def test_a_claim_that_was_lost_is_let_go_and_its_computation_told(
     engine: Engine, notice: Callable[[Heartbeat], None]
 ) -> None:
     claim = claimed(engine)
-    heart, context = Heartbeat(), context_of(claim)
+    heart, context = Heartbeat(), context_of(claim, ECHO)
     with heart.watch(claim, context):
         notice(heart)
         assert not context.cancelled.is_set()
