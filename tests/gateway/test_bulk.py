@@ -351,8 +351,9 @@ def test_only_so_many_calls_are_read_at_a_time(
         first = pool.submit(client.post, BULK, content=slowly(), headers=kind)
         assert begun.wait(SECONDS)
         call = {"metric": METRIC, "requests": bodies(1)}
-        too_many = eventually(  # what is let in until then is not valid, and takes no quota
-            lambda: one if (one := client.post(BULK, json={})).status_code == 429 else None
+        too_many = eventually(  # what is let in until then is not valid, and takes no such quota
+            lambda: one if (one := client.post(BULK, json={})).status_code == 429 else None,
+            every=0.25,  # the quota of requests is for a minute
         )
         assert too_many is not None
         refused(too_many, "bulk-calls")
