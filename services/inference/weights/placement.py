@@ -22,7 +22,7 @@ from shared.process.numerics import computes_bfloat16, computes_int8, fast_arith
 from shared.process.settings import settings
 
 AMPERE = (8, 0)  # CUDA compute capability from which bfloat16 is computed in hardware
-GAINING = ("classifier", "similarity")  # no verdict of theirs changed in `bench.fast_dtype`
+GAINING = ("classifier", "similarity")  # bfloat16 changed one verdict of 600: bench/RESULTS.md
 LARGE = 1_000_000_000  # parameters from which a causal model is worth bfloat16 on a processor
 
 
