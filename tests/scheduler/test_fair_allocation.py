@@ -26,7 +26,7 @@ from shared.ledger.file_store import FileStore
 from shared.ledger.files import NewFile
 from shared.process.settings import Settings
 from tests.batches import FINAL, URL, Json, Scene, line, packed
-from tests.patience import SECONDS
+from tests.patience import SECONDS, looks
 
 BATCHES, LINES = 60, 1_500
 HOUR = timedelta(hours=1)
@@ -221,9 +221,11 @@ def test_two_tenants_threads_do_not_meet_in_one_batch(alone: Scene) -> None:
     ids = [made(alone, "one", [line(str(n), f"{n}") for n in range(600)]) for _ in range(2)]
     filings = [alone.filing() for _ in range(3)]
     with ThreadPoolExecutor(3) as pool:
-        for _ in range(8):
+        for _ in looks():  # who sees another's attempt in progress pauses first
             for done in [pool.submit(one.round) for one in filings]:
                 done.result()
+            if {status(alone, batch_id) for batch_id in ids} == {"in_progress"}:
+                break
     with transaction(alone.engine) as connection:
         found = [batches.find(connection, batch_id) for batch_id in ids]
     assert {(one.status, one.total, one.read_lines) for one in found} == {("in_progress", 600, 600)}
