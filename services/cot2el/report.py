@@ -18,7 +18,7 @@ UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
 class Cot2elRefinedPair(Evidence):
-    """An explanation as the reasoning words it, with its label and stance."""
+    """An explanation in the words of the reasoning, with its label and stance."""
 
     kind: Literal["explanation"] = "explanation"
     offsets_into: Literal["reasoning"] = "reasoning"
@@ -26,7 +26,7 @@ class Cot2elRefinedPair(Evidence):
     stance: Stance
     value: Share = Field(description="similarity to the parse's wording, [0, 1]")
     original: str = Field(description="the parse's wording")
-    unit_sources: tuple[UnitSource, ...] = Field(description="the rules that found this unit")
+    unit_sources: tuple[UnitSource, ...] = Field(description="rules that found this unit")
     contradiction: Share | None = Field(
         default=None,
         description="probability that the unit contradicts the parse's wording; null: not computed",
@@ -57,7 +57,7 @@ class Cot2elDropped(Message):
 
 
 class Cot2elUnplaced(Message):
-    """Statements under a key that matches no option."""
+    """The number of statements under a key that matches no option."""
 
     key: str
     statements: int
@@ -109,7 +109,7 @@ class Cot2elAgreement(Message):
     )
     recall: Share = Field(description="best match of each human explanation among the parse's")
     f1: Share = Field(description="harmonic mean")
-    support_precision: Share = Field(description="the same over supporting explanations only")
+    support_precision: Share = Field(description="`precision` over supporting explanations only")
     support_recall: Share
     support_f1: Share
     columns: Cot2elSimilarities = Field(
@@ -169,7 +169,7 @@ class Cot2elShuffledWords(Message):
     faithfulness: Share
     mean_similarity: Share
     other_items: Cot2elOtherItems | None = Field(
-        default=None, description="the same comparison for explanations of other items"
+        default=None, description="control with the explanations of other items"
     )
 
 
@@ -207,7 +207,7 @@ class Cot2elValidated(Message):
 class Cot2elExplanationCounts(Message):
     """Counts of parsed explanations. An item's repeats count once."""
 
-    kept: Count = Field(description="explanations aligned with a unit of the reasoning")
+    kept: Count = Field(description="explanations that match a unit of the reasoning")
     contradicted: Count = Field(
         description="explanations dropped because a similar unit says the opposite"
     )
