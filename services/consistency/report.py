@@ -129,7 +129,9 @@ class ConsistencyBatchReport(BatchReport):
         description="share of the simulatability tests with p <= 0.05, among tests where such a p "
         "is possible; chance is at most 0.05"
     )
-    attribution_significant: Interval = Field(description="the same share for the attribution test")
+    attribution_significant: Interval = Field(
+        description="share of the attribution tests with p <= 0.05, counted in the same way"
+    )
     cites_nothing: Interval = Field(
         description="share of explanations that cite nothing in their text"
     )
