@@ -1,5 +1,5 @@
-"""The result types of ICE: one test for each explanation, budget and operator, and comparisons.
-Imports only pydantic. Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
+"""The result types of ICE: a test for each explanation, budget and operator, and comparisons of
+explanations. Imports only pydantic. Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
 
 from __future__ import annotations
 
@@ -80,12 +80,14 @@ class IceNull(CalibratedNull):
 
     kind: NullKind = Field(
         default="tokens",
-        description="what random rationales share with the tested one: the number of tokens, the "
-        "numbers of whole words and tokens, the lengths of passages, or also the gaps between "
-        "them. For rows of words, `words` is the number of words",
+        description="the property that random rationales share with the tested one: the number of "
+        "tokens, the numbers of whole words and tokens, the lengths of passages, or also the gaps "
+        "between them. For rows of words, `words` is the number of words",
     )
     strata: StratumKind | None = Field(
-        default=None, description="a further property that they share, token by token"
+        default=None,
+        description="a further property that random rationales share with the tested one, token by "
+        "token",
     )
     match_tokens: bool = Field(
         default=False,
@@ -125,7 +127,7 @@ class IceTest(Message):
     win_rate: Share | None = Field(
         description="share of random rationales with a lower score; ties count half; 0.5 is chance"
     )
-    strict_win_rate: Share | None = Field(description="the same share, with ties counted as losses")
+    strict_win_rate: Share | None = Field(description="win rate with ties counted as losses")
     tie_rate: Share | None
     effect: float | None = Field(description="(observed - null mean) / null sd; null if sd is 0")
     p_value: Share | None = Field(
@@ -222,7 +224,7 @@ class IceDistance(Message):
         "budget and operator; null without a model, or if it cannot read them",
     )
     rationale_perplexity_ratio: float | None = Field(
-        default=None, gt=0, description="the same ratio for the explanation's rationale"
+        default=None, gt=0, description="perplexity ratio of the explanation's rationale"
     )
 
 
@@ -322,7 +324,7 @@ class IceToken(Message):
     of: Part = Field(
         description="the text that the offsets point into, or another part of the input"
     )
-    eligible: bool = Field(description="whether a rationale may contain this token")
+    eligible: bool = Field(description="whether a rationale can contain this token")
 
 
 class IceTokenValues(Message):
@@ -339,7 +341,7 @@ class IceTokenValues(Message):
 
 
 class IceChance(Message):
-    """The score of an explanation no better than chance."""
+    """The score that a random explanation would get."""
 
     win_rate: float = Field(description="mean of the score by chance, which follows from symmetry")
     sd: float | None = Field(
@@ -582,7 +584,7 @@ class IceAgreement(Message):
 
 
 class IceOrthogonality(Message):
-    """Correlation of faithfulness and plausibility (Table 14 of the ICE paper)."""
+    """The correlation of faithfulness and plausibility (Table 14 of the ICE paper)."""
 
     configuration: IceConfiguration
     measure: str = Field(description="iou, f1 or auprc")
@@ -598,7 +600,7 @@ class IceOrthogonality(Message):
 
 
 class IceAntiFaithful(Message):
-    """Explanations whose marked tokens do significantly worse than random ones."""
+    """The explanations whose tokens do significantly worse than random tokens."""
 
     configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
