@@ -4,7 +4,7 @@ Mild made-up posts, half of them hateful, each as it is and with a demand for th
 as an instruction, in the name of the operator, as an answer, as data, and behind the control tokens
 of chat templates. MODEL, a model of the catalogue (`--models`), judges each, and explains each by
 the prompt of HateXScore's paper if it can write; the way of `POST /v1/explanations`. Aggregate
-numbers only; the last line is JSON. Source: specs "models" §7, §9 row 23.
+numbers only; the last line is JSON.
 """
 
 from __future__ import annotations
