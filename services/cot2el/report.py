@@ -74,9 +74,7 @@ class Cot2elListedPair(Message):
 class Cot2elSets(Message):
     """The paper's ablation sets, in the form of the field `explanations` of `hlv`."""
 
-    el: tuple[Cot2elListedPair, ...] = Field(
-        description="EL (explanation list): the pairs as parsed"
-    )
+    el: tuple[Cot2elListedPair, ...] = Field(description="EL (explanation list): all parsed pairs")
     el_sup: tuple[Cot2elListedPair, ...] = Field(description="EL-sup: the supporting pairs of EL")
     el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing pairs of EL")
     filtered: tuple[Cot2elListedPair, ...] = Field(
@@ -104,10 +102,12 @@ class Cot2elAgreement(Message):
     """Agreement of extracted and human explanations."""
 
     precision: Share = Field(
-        description="Eqs. 9-12 as printed: best match of each of the parse's explanations among "
+        description="precision (Eqs. 9-12 as printed): best match of each parsed explanation among "
         "the human ones"
     )
-    recall: Share = Field(description="best match of each human explanation among the parse's")
+    recall: Share = Field(
+        description="recall: best match of each human explanation among the parsed ones"
+    )
     f1: Share = Field(description="harmonic mean")
     support_precision: Share = Field(description="`precision` over supporting explanations only")
     support_recall: Share
@@ -236,7 +236,7 @@ class Cot2elBatchReport(BatchReport):
         default=None, description="null in reports of earlier versions"
     )
     faithfulness: Interval = Field(
-        description="mean over items; `pooled` is the mean over explanations"
+        description="mean over items; `pooled` is the mean over all explanations"
     )
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(

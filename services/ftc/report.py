@@ -102,8 +102,7 @@ class FtcNull(Null):
     kind: PhraseNull = Field(
         default="any",
         description="`phrases`: phrases of the same type with the same share of words in the "
-        "premise; `any`: phrases of the same type, also used if there are fewer than 19 of the "
-        "first kind",
+        "premise; `any`: phrases of the same type, also used if fewer than 19 such `phrases` exist",
     )
     draws: int = Field(ge=1, description="number of different random substitutions, M")
     premise_overlap: Share | None = Field(
@@ -172,8 +171,7 @@ class FtcBaselines(Message):
     null_p_value: float | None = Field(
         gt=0,
         le=1,
-        description="p-value of the mean over the counterfactuals, which is compared with the "
-        "same mean of each draw",
+        description="p-value of the counterfactuals' mean score, compared with that of each draw",
     )
     null_attainable_p: float | None = Field(
         default=None,
@@ -236,7 +234,9 @@ class FtcSimulation(Message):
 class FtcPerturbation(Message):
     """The same item with noise on the model's input embeddings."""
 
-    variance: float = Field(ge=0, le=1e6, description="variance of the zero-mean Gaussian noise")
+    variance: float = Field(
+        ge=0, le=1e6, description="variance of the Gaussian noise, whose mean is 0"
+    )
     label: NliLabel = Field(description="the model's label under noise")
     simulated: NliLabel | None = Field(
         default=None,
@@ -321,7 +321,8 @@ class FtcLra(Message):
 
     variance: float
     literal: Interval = Field(
-        description="LRA as printed: the label is stable exactly if the simulator gains"
+        description="LRA as printed in the paper: the label is stable exactly if the simulator "
+        "gains"
     )
     stability: Interval = Field(
         description="share of items where both are stable or both are not; null without `simulated`"
@@ -402,7 +403,9 @@ class FtcBatchReport(BatchReport):
     """The batch report of FTC: scores by label, with macro and micro means."""
 
     skill: tuple[FtcSkill, ...] = Field(
-        default=(), description="the main comparison; empty if no result has a score"
+        default=(),
+        description="the main comparison, with answers without the explanation; empty if no result "
+        "has a score",
     )
     gain: Interval | None = Field(
         default=None,

@@ -282,16 +282,18 @@ class HatexscoreRandomSpans(CalibratedNull):
 class HatexscoreProbabilityReading(Message):
     """The method that obtained P(hateful) from a model without a classifier head."""
 
-    reading: Reading | None = Field(description="method for the first of the two probabilities")
+    reading: Reading | None = Field(description="method for the first probability")
     mass: float | None = Field(
         ge=0,
         le=1,
-        description="probability of all labels together, the smaller of the two; null: unknown",
+        description="probability of all labels together, the smaller value of both texts; null: "
+        "unknown",
     )
     uncertainty: float = Field(
         ge=0,
         le=1,
-        description="uncertainty of P because of the way it was read, the larger of the two",
+        description="uncertainty of P because of the way it was read, the larger value of both "
+        "texts",
     )
 
 
@@ -414,7 +416,7 @@ class HatexscoreResult(ExplainableReport):
         "without quotes; else null",
     )
     control: HatexscoreRandomSpans | None = Field(
-        default=None, description="null if undefined; see `warnings`"
+        default=None, description="null if undefined; `warnings` says why"
     )
 
     @model_validator(mode="before")
@@ -434,7 +436,9 @@ class HatexscoreLabelConflicts(Message):
     """Counts of explanations that state a decision other than the one sent."""
 
     compared: int = Field(ge=0, description="results with both a sent and a stated label")
-    conflicting: int = Field(ge=0, description="results in which the two labels differ")
+    conflicting: int = Field(
+        ge=0, description="results in which the sent and the stated label differ"
+    )
     no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
     conflicts: tuple[str, ...] = Field(
         max_length=MOST_NAMED,

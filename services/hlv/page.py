@@ -151,9 +151,9 @@ class Measure:
 
 MEASURES = (
     Measure("tau_b", "Kendall's tau-b", None, "higher"),
-    Measure("tau_a", "Kendall's tau-a, as printed", None, "higher"),
+    Measure("tau_a", "Kendall's tau-a, as in the paper", None, "higher"),
     Measure("spearman", "Spearman's rho", None, "higher"),
-    Measure("spearman_without_ties", "Spearman's rho, as printed", None, "higher"),
+    Measure("spearman_without_ties", "Spearman's rho, as in the paper", None, "higher"),
     Measure("kl_model_gold", "KL(model, humans), nats", "distribution", "lower"),
     Measure("kl_gold_model", "KL(humans, model), nats", "distribution", "lower"),
     Measure("jsd", "Jensen-Shannon distance", "distribution", "lower"),

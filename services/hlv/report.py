@@ -55,15 +55,19 @@ class HlvMeasured(Message):
     ranks: dict[Key, float] = Field(description="ranks of the mean rank over all runs")
     values: dict[Key, float] | None = Field(description="mean distribution, or mean scores")
     tau_b: Correlation | None = Field(description="Kendall's tau, corrected for ties")
-    tau_a: Correlation | None = Field(description="Kendall's tau as printed (Eq. 13); ties count 0")
+    tau_a: Correlation | None = Field(
+        description="Kendall's tau as printed in the paper (Eq. 13); ties count 0"
+    )
     spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
     spearman_without_ties: AsPrinted | None = Field(
-        description="Spearman's rho as printed (Eq. 14)"
+        description="Spearman's rho as printed in the paper (Eq. 14)"
     )
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
-    runs: int = Field(ge=0, description="number of answers averaged")
-    invalid_runs: int = Field(default=0, ge=0, description="number of unreadable answers")
+    runs: int = Field(ge=0, description="number of answers that are averaged")
+    invalid_runs: int = Field(
+        default=0, ge=0, description="number of answers that could not be read"
+    )
     label_mass: float | None = Field(
         default=None,
         ge=0,
@@ -90,7 +94,10 @@ class HlvCeilingOf(Message):
         "correlations are adjusted to the full number (Spearman-Brown). Null where no source "
         "has two votes"
     )
-    chance: float = Field(description="value of the uniform judge; 0 for correlations")
+    chance: float = Field(
+        description="value of a judge that gives every option the same probability; 0 for "
+        "correlations"
+    )
     least_room: float = Field(
         ge=0, description="smallest distance of `high` from chance at which values are normalised"
     )
@@ -100,7 +107,7 @@ class HlvCeilingOf(Message):
 class HlvCeiling(Message):
     """The agreement of people with one another, the most that a judge can reach."""
 
-    annotators: int = Field(ge=2, description="number of votes, ratings or rankings")
+    annotators: int = Field(ge=2, description="number of people's votes, ratings or rankings")
     resamples: int = Field(ge=1, description="number of draws that each value is based on")
     metrics: dict[Annotated[str, Word], HlvCeilingOf]
 
@@ -230,7 +237,9 @@ class HlvCeilings(Message):
         description="agreement with an ideal judge, which knows the true shares of people's answers"
     )
     low: Interval = Field(description="agreement of one half of the people with the other half")
-    chance: Interval = Field(description="the uniform judge")
+    chance: Interval = Field(
+        description="value of a judge that gives every option the same probability"
+    )
 
 
 class HlvPaired(Message):

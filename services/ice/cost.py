@@ -143,13 +143,13 @@ def work_of_draws(
         for kept in size.kept
         for operator in options.operators
     )
-    sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`, `aspects`)", each)]
-    sizes.append(Size("sizes of rationale", draws / most))
+    sizes = [Size("`draws`", most), Size("rows per draw (`operators`, `infills`, `aspects`)", each)]
+    sizes.append(Size("sizes of the rationale", draws / most))
     lower = tuple(lowerings)
     yield Work(
         tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS, lowerings=lower
     )
-    a_row = Size("tokens a row", tokens / (draws * each))
+    a_row = Size("tokens per row", tokens / (draws * each))
     yield Work((*sizes, a_row), most=MOST_TOKENS, lowerings=lower)
 
 

@@ -358,8 +358,7 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
                 draws = f"only {test.null.draws} other rationales of the same kind in this text"
             yield (
                 f"{test.explanation}, k {test.k}: undecidable, because with {draws} p is at least "
-                f"{test.null.attainable_p:.3f}, above the level {alpha}, whatever their scores "
-                "are"
+                f"{test.null.attainable_p:.3f}, above the level {alpha}, whatever the scores are"
             )
         elif test.p_adjusted is None and test.verdict == "inconclusive":
             least = 2 / (test.null.draws + 1)
@@ -381,7 +380,7 @@ def _tie_warnings(experiment: Experiment) -> Iterator[str]:
         if inside == outside:
             yield (
                 f"{trial.explanation.name}, k {trial.k}: {experiment.tokenized.unit}s inside and "
-                "outside the rationale have the same value; of these, the first ones in the "
+                "outside the rationale have the same value; of these, those that come first in the "
                 "text count as inside"
             )
 

@@ -35,7 +35,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "model-disagrees": "Send your own model's probabilities, with and without the quotes, or name "
     "your model in `model`.",
     "judge-has-no-such-label": "Name a judge in `model` that has the label, or send your own "
-    "model's probabilities of it.",
+    "model's probabilities of the label.",
     "quote-not-found": "Copy the quoted words exactly from the text.",
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",

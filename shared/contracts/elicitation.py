@@ -111,7 +111,7 @@ class ExplanationsOwnPolicy(Message):
     """A policy in the caller's words."""
 
     text: str = Field(
-        min_length=1, max_length=MAX_TEXT, description="the policy as sent to the model"
+        min_length=1, max_length=MAX_TEXT, description="the policy, as text for the model"
     )
 
 
@@ -211,7 +211,7 @@ class ExplanationsProvenance(Message):
     """The provenance of an answer."""
 
     prompt: ExplanationsPromptUse
-    model: ModelUse | None = Field(description="null if the answer was sent")
+    model: ModelUse | None = Field(description="null if the request contained the answer")
     seed: int
     generation: dict[str, Any] = Field(description="settings of the sampling that were used")
     policy: Annotated[str, Word] | None = Field(

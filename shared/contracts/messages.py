@@ -256,9 +256,9 @@ class ModelUse(Message):
     dtype: str
     numerics: Numerics = Field(
         default="tolerance",
-        description="`bytes`: on one kind of processor the same request gives the same bytes, "
-        "whatever else runs; `tolerance`: probabilities may differ by 1e-5 in float32, and by "
-        "0.02 in bfloat16, float16 and behind a server",
+        description="`bytes`: the same request gives the same bytes on the same kind of processor; "
+        "`tolerance`: probabilities may differ by 1e-5 in float32, and by 0.02 in bfloat16, "
+        "float16 and behind a server",
     )
     prompt_sha256: str | None = Field(
         default=None,

@@ -154,8 +154,8 @@ class ComponentDifference(Message):
     first: float | None = Field(default=None, description="mean of the first on these pairs")
     second: float | None = Field(default=None, description="mean of the second on these pairs")
     p_value: PValue | None = Field(
-        description="two-sided p-value for a mean difference of 0: the larger of the next two; "
-        "null without pairs, 1 for a single text"
+        description="two-sided p-value for a mean difference of 0: the larger of `p_t` and "
+        "`p_randomization`; null without pairs, 1 for a single text"
     )
     p_t: PValue | None = Field(description="p-value of a t test over texts")
     p_randomization: PValue | None = Field(
@@ -167,7 +167,7 @@ class ComponentDifference(Message):
     )
     p_systems: PValue | None = Field(
         default=None,
-        description="for the score: `p_value` after Holm over `further` systems as well",
+        description="for the score: `p_value` after Holm also over `further` systems",
     )
     p_wilcoxon: PValue | None = Field(
         default=None,
