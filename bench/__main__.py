@@ -1,4 +1,4 @@
-"""`python -m bench`: run every bench and write its results into `bench/RESULTS.md`."""
+"""`python -m bench`: runs every bench and writes its results into `bench/RESULTS.md`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MARK = "<!-- measured: rewritten by `make bench` -->"
 
 
 def main() -> int:
-    """Run each bench in a separate process; the last line that it prints is its JSON."""
+    """Run each bench in a separate process. The last line of its output is its result as JSON."""
     parser = argparse.ArgumentParser(prog="python -m bench", description=__doc__)
     known = ", ".join(BENCHES)
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {known}; default: all")
@@ -31,7 +31,7 @@ def main() -> int:
 
 
 def with_section(page: str, name: str, section: str) -> str:
-    """Replace this bench's section of the page; sections are in the order of BENCHES."""
+    """Return the page with this bench's section replaced. Sections are in the order of BENCHES."""
     kept, _, rest = page.partition(MARK)
     old = {part.split("\n", 1)[0]: f"## {part}" for part in rest.split("## ")[1:]}
     sections = old | {name: section}
@@ -40,7 +40,7 @@ def with_section(page: str, name: str, section: str) -> str:
 
 
 def measured(name: str) -> str:
-    """Run one bench; its section of the results."""
+    """Run one bench and return its section of the results."""
     command = [sys.executable, "-m", f"bench.{name}"]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603
     found: dict[str, Any] = json.loads(ran.stdout.splitlines()[-1])

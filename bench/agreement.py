@@ -1,9 +1,9 @@
-"""Compares two answers to one request as far as their models guarantee equality.
+"""Compares two answers to the same request, within the tolerance that their models guarantee.
 
-An answer is JSON. The use entry of each model in it promises either equal bytes, or numbers within
-the tolerance of its dtype (`shared.process.numerics`). An answer without models comes from sums in
-one process, so its bytes must be equal. Tests, chaos, soak and benches all compare with this
-module.
+An answer is JSON. Its provenance says for each model whether equal requests give equal bytes, or
+numbers within the tolerance of a dtype (`shared.process.numerics`). An answer without models comes
+from sums in one process, so its bytes must be equal. Tests, chaos tests, soak tests and benches use
+this module.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OF_INSTALLATION = "text_key"  # says nothing elsewhere
 
 
 def agree(one: Any, other: Any) -> bool:
-    """Return True if both answers are equal as far as both guarantee it."""
+    """Return True if the answers differ by no more than their models allow."""
     return difference(one, other) is None
 
 
@@ -39,7 +39,7 @@ def _of(use: Mapping[str, Any]) -> float:
 
 
 def _uses(answer: Any) -> Iterator[Mapping[str, Any]]:
-    """Yield the use entries of models at any depth."""
+    """Yield the provenance entries of models at any depth."""
     if isinstance(answer, Mapping):
         if {"numerics", "dtype"} <= answer.keys() and isinstance(answer["dtype"], str):
             yield answer  # and no schema of one
@@ -69,7 +69,8 @@ def _differences(place: str, one: Any, other: Any, most: float) -> Iterator[str]
 
 
 def _near(one: Any, other: Any, most: float) -> bool:
-    """Compare floats within `most`, relative above 1; all else must be equal."""
+    """Return True if two values are equal. Floats may differ by `most`, relative to values above
+    1."""
     if isinstance(one, float) and isinstance(other, float):
         return one == other or math.isclose(one, other, rel_tol=most, abs_tol=most)
     return type(one) is type(other) and bool(one == other)

@@ -1,14 +1,14 @@
-"""Numbers of servers for 1, 100 and 10,000 posts a second: `python -m bench.capacity`.
+"""Computes how many servers are needed for 1, 100 and 10,000 posts a second: `python -m
+bench.capacity`.
 
-Costs are measured. Those of a metric are measured in this process on the examples of its contract:
-the CPU time of the whole process, split into the models' part (seconds inside their forward passes
-times the threads that they use) and the metric's. Those of the way there and back come from the
-last figures of `bench.gateway` in `bench/RESULTS.md`. With them a simulation of the queues
-(`bench.queueing`) finds the fewest servers whose 95th percentile stays within the promise. It
-writes its tables into `bench/RESULTS.md`; the last line is JSON.
+The CPU time of each metric is measured in this process on the examples of its contract, and split
+into that of models (time in forward passes, times threads) and that of the metric. The CPU time of
+gateway, queue and database comes from the last figures of `bench.gateway`. A simulation of the
+queues (`bench.queueing`) then finds the fewest servers whose 95th percentile of latency stays
+within the promise. The tables are written into `bench/RESULTS.md`. The last line of output is JSON.
 
-Past one Redis: `mixed` requests every metric at once, each for its share of the posts, with a Redis
-per service (`TOUCHSTONE_QUEUE_REDIS`) and models in the metrics' workers (binding `local`), so that
+`mixed` sends requests for all metrics at once. Each service has its own Redis
+(`TOUCHSTONE_QUEUE_REDIS`), and each metric's worker loads its own models (binding `local`), so that
 a job is one message. The p95 is that of the slowest metric.
 
 Assumed, not measured: that two cores do twice the work of one, and that a GPU computes the rows of
@@ -66,8 +66,6 @@ LIFTS = {
 
 @dataclass(frozen=True)
 class Size:
-    """One load of one metric."""
-
     metric: str
     rate: float  # posts a second
     servers: dict[str, int]
@@ -78,7 +76,6 @@ class Size:
 
 
 def way() -> dict[str, float]:
-    """Return CPU seconds of a job on its way there and back, as measured by `bench.gateway`."""
     section = RESULTS.read_text("utf-8").partition("## gateway")[2]
     text = section.partition("```json")[2].partition("```")[0]
     if not text:
@@ -88,7 +85,8 @@ def way() -> dict[str, float]:
 
 
 def stations(cost: Cost, dispatch: dict[str, float], calls: int) -> list[Station]:
-    """Return the stations of a job in order. A call to a model adds a message there and back."""
+    """Return the stations that a job passes, in order. A call to a model adds a message in each
+    direction."""
     return [
         Station("gateway", dispatch["gateway"]),
         Station("database", dispatch["postgres"], DATABASE_CORES),
@@ -101,8 +99,8 @@ def stations(cost: Cost, dispatch: dict[str, float], calls: int) -> list[Station
 def size(
     cost: Cost, rate: float, dispatch: dict[str, float], asked: argparse.Namespace, calls: int = 1
 ) -> Size:
-    """Return the fewest servers for this load, and the first bottleneck as it grows. calls: of
-    models over the queue."""
+    """Return the fewest servers for this load, and the first bottleneck when the load grows.
+    `calls` is the number of calls to models over the queue."""
     some = stations(cost, dispatch, calls)
     servers, p95 = sized(rate, some, asked.within)
     walls = [one for one in some if one.most is not None]
@@ -131,7 +129,6 @@ def mixed(
 
 
 def mixed_table(sizes: list[Size], rate: float) -> list[str]:
-    """Return a row per metric, and their sum."""
     names = list(sizes[0].servers)
     cores = [f"{name} cores" for name in names]
     head = ["metric", "posts/s", *cores, "GPUs instead of model cores", "p95 seconds", "GB a day"]
@@ -151,7 +148,6 @@ def _seconds(p95: float) -> str:
 
 
 def table(sizes: list[Size]) -> list[str]:
-    """Return the table as Markdown."""
     names = list(sizes[0].servers)
     head = [
         "metric",
@@ -173,7 +169,6 @@ def _line(cells: list[Any]) -> str:
 
 
 def measured(found: list[Cost], without: dict[str, str], dispatch: dict[str, float]) -> list[str]:
-    """Return the lines of measurements below the table."""
     lines = ["| metric | metric's own ms | model ms | rows |", "|---|---|---|---|"]
     for cost in found:
         own, model = 1_000 * cost.own, 1_000 * cost.model
@@ -184,14 +179,12 @@ def measured(found: list[Cost], without: dict[str, str], dispatch: dict[str, flo
 
 
 def write(page: Path, lines: list[str]) -> None:
-    """Write the lines between the marks."""
     before, _, rest = page.read_text("utf-8").partition(BEGIN)
     after = rest.partition(END)[2]
     page.write_text(before + "\n".join([BEGIN, *lines, END]) + after, "utf-8")
 
 
 def main() -> None:
-    """Measure, simulate, write."""
     parser = argparse.ArgumentParser(prog="python -m bench.capacity", description=__doc__)
     parser.add_argument("--within", type=float, default=5.0, help="promised p95, seconds (5)")
     parser.add_argument("--gpu", type=float, default=200.0, help="a GPU in cores (200, assumed)")
@@ -236,7 +229,7 @@ class Cost:
 
 
 def costs() -> tuple[list[Cost], dict[str, str]]:
-    """Return every metric's cost, and the reason for those without one."""
+    """Return every metric's cost, or the reason why it has none."""
     found, without = [], {}
     for metric in metrics().values():
         try:
@@ -247,7 +240,7 @@ def costs() -> tuple[list[Cost], dict[str, str]]:
 
 
 def _cost(metric: MetricContract) -> Cost:
-    """Measure jobs with different texts in one batch, after lazy loading."""
+    """Measure a batch of jobs with different texts, after the models are loaded."""
     scored = service(metric.name)
     if not isinstance(scored, Metric):
         raise TypeError(f"{metric.name} is no metric")
@@ -271,7 +264,7 @@ def _cost(metric: MetricContract) -> Cost:
 
 
 def differing(body: Any, place: int) -> Any:
-    """Return the same request about other texts, so that caches cannot answer."""
+    """Return a copy of the request with another text, so that no cache can answer it."""
     if isinstance(body, list | tuple):
         return [differing(one, place) for one in body]
     if not isinstance(body, dict):

@@ -1,4 +1,5 @@
-"""Variance components of a crossed design, and the stability of a comparison under reruns.
+"""Estimates the variance components of a crossed design, and how often a comparison keeps its
+result in a rerun.
 
 y = mean + text + adapter + operator + text:adapter + text:operator + adapter:operator + residual.
 All terms are random and crossed, and null seeds are in the residual. A design may also cross texts
@@ -24,7 +25,7 @@ FACTORS = ("text", "adapter", "operator")
 
 @dataclass(frozen=True)
 class Components:
-    """Variances in squared units of the value; negative values of `raw` are 0 in `variances`."""
+    """Variances in squared units of the value. Negative estimates in `raw` are 0 in `variances`."""
 
     variances: dict[str, float]  # by text, adapter, text:adapter, ..., residual
     raw: dict[str, float]
@@ -32,13 +33,13 @@ class Components:
 
     @property
     def sd_rerun(self) -> float:
-        """Return the sd of a single result when everything except its text is drawn again."""
+        """Return the standard deviation of a single result if everything except its text is drawn
+        again."""
         return math.sqrt(sum(v for name, v in self.variances.items() if name != "text"))
 
     def sd_rerun_of_mean(self, texts: int) -> float:
-        """Return the same sd for the mean over `texts` texts, with one adapter, operator and
-        seed.
-        """
+        """Return the standard deviation of the mean over `texts` texts in such a rerun, with one
+        adapter, operator and seed."""
         return math.sqrt(
             sum(
                 variance / (texts if "text" in name or name == "residual" else 1)
@@ -48,8 +49,8 @@ class Components:
         )
 
     def generalisability(self, seeds: int = 1) -> float | None:
-        """Return the share of the variance of a text's value that the text explains, [0, 1]. seeds:
-        null seeds that the value is averaged over. None if nothing varies."""
+        """Return the share of the variance of a text's value that the text explains, [0, 1]. The
+        value is averaged over `seeds` null seeds. None if nothing varies."""
         of_text = self.variances["text"]
         error = sum(
             variance / (seeds if name == "residual" else 1)
@@ -70,9 +71,9 @@ class Components:
 
 
 def components(values: Floats, factors: Sequence[str] = FACTORS) -> Components:
-    """Estimate the components. values: (texts, adapters, operators, seeds). factors: names of all
-    axes except the last, `text` first. Every factor needs two levels. With only one other factor
-    than texts, the seeds need two levels for a residual. Raises ValueError."""
+    """Estimate the components. `values` has shape (texts, adapters, operators, seeds). `factors`
+    names all axes except the last, `text` first. Every factor needs two levels. With only one other
+    factor than texts, the seeds need two levels for a residual. Raises ValueError."""
     y = finite(values)
     if y.ndim != len(factors) + 1 or min(y.shape[:-1]) < 2:
         raise ValueError("the design is crossed: two levels of each factor at least")
@@ -110,7 +111,8 @@ class CrossedValues:
         return float(self.repeats(names) * np.sum(self.effect(names) ** 2) / freedom)
 
     def effect(self, names: tuple[str, ...]) -> Floats:
-        """Return the effect of a factor, or the interaction of two, with axes that broadcast."""
+        """Return the effect of a factor, or the interaction of two, in a shape that broadcasts with
+        the values."""
         axes = [self.factors.index(name) for name in names]
         other_axes = tuple(axis for axis in range(self.values.ndim) if axis not in axes)
         effect = self.values.mean(axis=other_axes, keepdims=True) - self.values.mean()
@@ -132,7 +134,8 @@ class CrossedValues:
     def main_effect(
         self, name: str, squares: dict[tuple[str, ...], float], residual: float
     ) -> float:
-        """Return the variance of a factor, from E MS = residual + interactions + main effect."""
+        """Return the variance of a factor. Its mean square is expected to be residual +
+        interactions + main effect."""
         pairs = [names for names in self.terms if len(names) == 2 and name in names]
         interactions = sum(squares[names] for names in pairs) - (len(pairs) - 1) * residual
         return (squares[(name,)] - interactions) / self.repeats((name,))
@@ -144,9 +147,9 @@ class CrossedValues:
 def jackknife_ends(
     values: Floats, of: Callable[[Floats], float | None], confidence: float = 0.95
 ) -> tuple[float, float] | None:
-    """Return ends for `of(values)` from the jackknife over the first axis, the texts, with
-    Student's t. Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the Bootstrap,
-    chapter 11. None for fewer than three texts, and if a value is undefined."""
+    """Return a confidence interval of `of(values)`, from a jackknife over the first axis (texts)
+    with Student's t. Source: Tukey (1958); Efron & Tibshirani (1993), An Introduction to the
+    Bootstrap, chapter 11. None for fewer than three texts, and if a value is undefined."""
     count = len(values)
     whole = of(values)
     if count < 3 or whole is None:
@@ -162,8 +165,8 @@ def jackknife_ends(
 
 @dataclass(frozen=True)
 class Variances:
-    """Variances of the paired difference of two systems, in squared units. text: of one text under
-    one adapter, so that it includes their interaction."""
+    """Variances of the paired difference of two systems, in squared units. `text` is the variance
+    of one text under one adapter, including their interaction."""
 
     adapter: float
     text: float

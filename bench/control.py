@@ -1,15 +1,15 @@
-"""Decisions of HateXScore's control on real posts: their error rates and costs.
+"""Measures error rates and costs of HateXScore's test against random spans, on real posts.
 
 `python -m bench.control [--data hatexplain.jsonl] [--every N]` quotes people's marks in hateful
 posts (at most two passages of up to five words), if the judge calls the post hateful, too.
 
 `short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
 the marked passage; `size`: for all placements of its lengths, on average. `disagreeing`: the same
-for posts that the judge calls non-hateful. `table`: every N-th post,
-with the marked and with a random passage. `turns`: every N-th post; how often the judge decides
-otherwise without a passage and P falls by `TURNING`: the marked words, and passages of 1 to 8
-unmarked words. With `--jobs N` it also scores N whole requests one by one and prints the processor
-time of each. No post is printed.
+for posts that the judge calls non-hateful. `table`: every N-th post, with the marked and with a
+random passage. `turns`: every N-th post; how often the judge decides otherwise without a passage
+and P falls by `TURNING`: the marked words, and passages of 1 to 8 unmarked words. With `--jobs N`
+it also scores N whole requests one by one and prints the processor time of each. No post is
+printed.
 """
 
 from __future__ import annotations
@@ -59,15 +59,13 @@ AT_ONCE = 200
 
 @dataclass(frozen=True)
 class Quote:
-    """Spans of a post that an explanation quotes."""
-
     text: str
     spans: tuple[Span, ...]
     others: int  # placements besides this one
 
 
 def marked(folder: Path, name: str) -> Iterator[Quote]:
-    """Yield the marks of people in hateful posts."""
+    """Yield the passages that people marked in hateful posts."""
     for line in (folder / name).read_text("utf-8").splitlines():
         row: dict[str, Any] = json.loads(line)
         runs = marked_runs(row)
@@ -81,7 +79,7 @@ def marked(folder: Path, name: str) -> Iterator[Quote]:
 
 
 def at_random(quotes: Sequence[Quote]) -> Iterator[Quote]:
-    """Yield a random placement of each quote's lengths in the same post."""
+    """Yield random passages with the lengths of each quote, in the same post."""
     for number, quote in enumerate(quotes):
         placements = RandomPlacements.of(quote.text, quote.spans)
         rank = int(generator(7, "control", number).integers(placements.space.count))
@@ -120,7 +118,7 @@ def reported(
 
 
 def outcomes(quotes: Sequence[Quote]) -> list[tuple[Quote, int, bool]]:
-    """Return (quote, rows of the control, whether p is at most .05) of the posts that the judge
+    """Return (quote, rows of the control, True if p is at most .05) for the posts that the judge
     calls hateful."""
     found = []
     for start in range(0, len(quotes), AT_ONCE):
@@ -161,8 +159,8 @@ def short_posts(quotes: Sequence[Quote], *, agreeing: bool) -> list[dict[str, An
 
 
 def _all_placements(quote: Quote, report: HatexscoreResult) -> Bools:
-    """Return whether p is at most .05, for the quoted placement and all others. The post's own
-    passages of this length are no reference."""
+    """Return for the quoted placement and all others if p is at most .05. The post's own passages
+    of this length are left out of the reference."""
     original, control = report.probability_original, report.control
     assert original is not None
     assert control is not None
@@ -198,7 +196,7 @@ def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]
 
 
 def turns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return how often the judge's decision turns without the marked words, and without unmarked
+    """Return how often the judge's decision changes without the marked words, and without unmarked
     passages, by number of words."""
     posts = [row for row in rows if row["label"] == "hatespeech" and marked_runs(row)]
     found: dict[str, list[bool]] = {}

@@ -25,7 +25,8 @@ Json = dict[str, Any]
 
 
 def bodies(number: int) -> list[Json]:
-    """Return this many requests, all of different texts: no row of one can answer another."""
+    """Return `count` requests with different texts, so that no cached row answers another
+    request."""
     rows = [json.loads(line) for line in CORPUS.read_text("utf-8").splitlines()]
     return [
         {

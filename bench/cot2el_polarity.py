@@ -1,9 +1,10 @@
-"""CoT2EL's polarity on real reasoning: are sentences with a "not" more dropped, and others kept?
+"""Tests on real reasoning whether CoT2EL drops negated copies of sentences and keeps unchanged
+ones.
 
 `python -m bench.cot2el_polarity DATA`: DATA is a folder with `haf_explanations.jsonl`, outputs of
 language models. Every sentence with an auxiliary verb and no negation makes two pairs: unchanged,
-and with "not" after the verb. Explanations of other items are added. Prints shares with Wilson
-intervals as JSON, of `nli`, of `cues` and of similarity alone; no text.
+and with "not" after the verb. Explanations of other items are added. Prints the shares for `nli`,
+`cues` and similarity alone as JSON, with Wilson intervals. No text is printed.
 """
 
 from __future__ import annotations
@@ -37,7 +38,8 @@ Json = dict[str, Any]
 
 
 def negated(sentence: str) -> str | None:
-    """Insert "not" after the first auxiliary verb; None without one, or if it is negated."""
+    """Insert "not" after the first auxiliary verb. Return None if there is none, or if it is
+    negated already."""
     found = AUXILIARY.search(sentence)
     if found is None or negations(sentence, "en"):
         return None
@@ -45,7 +47,7 @@ def negated(sentence: str) -> str | None:
 
 
 def items(data: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-    """Yield (reasoning, its sentences each with its negation), 490 sentences in all."""
+    """Yield each reasoning with its sentences and their negations, 490 sentences in all."""
     left = STATEMENTS
     for line in (data / "haf_explanations.jsonl").read_text("utf-8").splitlines():
         text = json.loads(line)["raw_output"]
@@ -61,7 +63,6 @@ def items(data: Path) -> Iterator[tuple[str, list[tuple[str, str]]]]:
 
 
 def request(text: str, said: Sequence[str], **more: Any) -> Cot2elRequest:
-    """Return a request with these sentences as a parse of the text."""
     return Cot2elRequest.model_validate(
         {
             "question": "Is the text toxic?",

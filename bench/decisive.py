@@ -31,7 +31,6 @@ ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Score the lines and print the shares."""
     parser = argparse.ArgumentParser(prog="python -m bench.decisive", description=__doc__)
     parser.add_argument("lines", type=Path)
     parser.add_argument("--labels", type=Path)
@@ -55,7 +54,8 @@ def main() -> None:
 
 
 def _shuffled(lines: Sequence[Row]) -> Iterator[Row]:
-    """Yield each line with the explanation of the next one of the same decision and language."""
+    """Yield each line with the explanation of the next line that has the same decision and
+    language."""
     groups: dict[tuple[str, str | None], list[Row]] = {}
     for line in lines:
         groups.setdefault((line["decision"], line.get("language")), []).append(line)
@@ -72,7 +72,6 @@ def _with_stock_sentence(line: Row) -> Row:
 
 
 def score(lines: Sequence[Row]) -> list[Row]:
-    """Return the verdicts of HateXScore on the lines, as JSON, in their order."""
     service = registry.service("hatexscore")
     assert isinstance(service, Metric)
     contract = service.contract
@@ -104,7 +103,8 @@ def _shares(results: Sequence[Row]) -> str:
 
 
 def _print_reasons(verdict: str, results: Sequence[Row]) -> None:
-    """Print how often each reason decided the verdict: the first one that a result lists."""
+    """Print how often each reason decided the verdict. It is the first reason that a result
+    lists."""
     chosen = [result for result in results if result["verdict"] == verdict]
     listed = [[*row["problems"], *(one["reason"] for one in row["untested"])] for row in chosen]
     first = Counter(reasons[0] if reasons else "none" for reasons in listed)

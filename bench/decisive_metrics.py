@@ -46,7 +46,6 @@ Json = dict[str, Any]
 
 
 def main() -> None:
-    """Score the items and print the shares."""
     parser = argparse.ArgumentParser(prog="python -m bench.decisive_metrics", description=__doc__)
     parser.add_argument("metric", choices=BODIES)
     parser.add_argument("data", type=Path)

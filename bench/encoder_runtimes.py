@@ -1,10 +1,10 @@
-"""`python -m bench.encoder_runtimes`: would another runtime than torch be worth it for encoders?
+"""`python -m bench.encoder_runtimes`: compares other runtimes with torch for encoders.
 
-`embedded-hate` as torch computes it against ONNX Runtime (torch's own exporter) and OpenVINO, in
-float32 and cheaper, where these packages are installed (`pip install onnx onnxscript onnxruntime
-openvino`; ours is OpenVINO alone, as `runtime`). One thread each, in turn, medians; ratios are
-torch float32's processor time over theirs; `change`: the largest of P against it. The last line is
-JSON.
+Runs `embedded-hate` with torch, ONNX Runtime (through torch's exporter) and OpenVINO, in float32
+and in cheaper dtypes, if these packages are installed (`pip install onnx onnxscript onnxruntime
+openvino`). Each uses one thread, in turn. Ratios are torch's processor time in float32 divided by
+theirs, medians over rounds. `change` is the largest difference of P from torch in float32. The last
+line is JSON.
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ Way = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]  # ids and mask to lo
 
 
 class Logits(torch.nn.Module):
-    """The model as a function of tensors, for the exporter."""
-
     def __init__(self, model: Any) -> None:
         super().__init__()
         self.model = model
@@ -46,7 +44,6 @@ class Logits(torch.nn.Module):
 
 
 def main() -> None:
-    """Measure, print."""
     torch.set_num_threads(1)
     model = LocalModels(load_catalogue(Path("models.toml"))).local_classifier("embedded-hate")
     network = model._weights.model  # noqa: SLF001 - the network, asked directly
@@ -69,7 +66,8 @@ def torch_ways(network: Any) -> dict[str, Way]:
 
 
 def exported_ways(network: Any, file: Path) -> dict[str, Way]:
-    """Return ways by the installed runtimes; none without the exporter."""
+    """Return the ways to run the model with the installed runtimes. The result is empty without the
+    exporter."""
     try:
         runtime: Any = importlib.import_module("onnxruntime")
         openvino: Any = importlib.import_module("openvino")
@@ -94,7 +92,6 @@ def exported_ways(network: Any, file: Path) -> dict[str, Way]:
 
 
 def _export(network: Any, file: Path) -> None:
-    """Export with torch's exporter, for any number of rows and tokens."""
     ids, mask = _inputs(3, 17)
     sizes = {0: torch.export.Dim("rows"), 1: torch.export.Dim("tokens", max=512)}
     torch.onnx.export(
@@ -110,7 +107,7 @@ def _export(network: Any, file: Path) -> None:
 
 
 def compared(ways: dict[str, Way], rows: int, width: int) -> dict[str, dict[str, float]]:
-    """Return way → its ratio and its largest change."""
+    """Return for each way its ratio and its largest change of P."""
     ids, mask = _inputs(rows, width)
     taken: dict[str, list[float]] = {name: [] for name in ways}
     answers: dict[str, torch.Tensor] = {}
@@ -133,7 +130,7 @@ def compared(ways: dict[str, Way], rows: int, width: int) -> dict[str, dict[str,
 
 
 def _inputs(rows: int, width: int) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return random tokens, the last three of the first row padding."""
+    """Return random token ids. The last three of the first row are padding."""
     ids = torch.randint(1_000, 20_000, (rows, width), generator=torch.Generator().manual_seed(0))
     mask = torch.ones_like(ids)
     mask[0, -3:] = 0

@@ -1,4 +1,4 @@
-"""The environment of a measurement, which every figure needs."""
+"""Describes the machine and code on which a measurement ran."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CPUINFO = Path("/proc/cpuinfo")
 
 
 def environment(**more: Any) -> dict[str, Any]:
-    """Return CPU, threads, commit, and the bench's additions."""
+    """Return the CPU, the number of threads, the commit, and additional fields of the bench."""
     return {"cpu": _cpu(), "threads": os.cpu_count(), **more, "commit": _commit()}
 
 

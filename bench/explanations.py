@@ -1,10 +1,11 @@
-"""`python -m bench.explanations [folder]`: does HateXScore tell real explanations from shuffled?
+"""`python -m bench.explanations [folder]`: tests whether HateXScore separates real explanations
+from those of other posts.
 
-Explanations that language models wrote for posts they found toxic (`haf_explanations.jsonl`), each
-scored for its own post and for another one's; and human rationales (`hatexplain.jsonl`) made into
-explanations. A score that follows the asked model instead of the explanation shows in
-corr(P, QF). With `--changes` instead: what version 2.0 changed of QF
-and of the control's verdict. The last line is JSON; no text is printed.
+Scores explanations that language models wrote for posts they found toxic
+(`haf_explanations.jsonl`), each with its own post and with another post. Also scores explanations
+made from human rationales (`hatexplain.jsonl`). If corr(P, QF) is high, the score follows the judge
+instead of the explanation. `--changes` reports how version 2.0 changed QF and the control's
+verdict. The last line is JSON. No text is printed.
 """
 
 from __future__ import annotations
@@ -92,7 +93,6 @@ def correlation(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def of_p(reports: Iterable[HatexscoreResult]) -> list[tuple[float, float]]:
-    """Return (P(hateful), QF) of rows with both."""
     found = []
     for one in reports:
         value = one.components.qf
@@ -130,7 +130,8 @@ def _explanation(runs: Sequence[str], group: str) -> str:
 
 
 def told_apart(rows: Sequence[Explained]) -> dict[str, Any]:
-    """Compare hateful posts with their explanations and with those of others, under one model."""
+    """Compare hateful posts with their own explanations and with those of other posts, under one
+    model."""
     real = SERVICE.score_batch([one.request() for one in rows])
     shuffled = SERVICE.score_batch(
         [

@@ -1,4 +1,4 @@
-"""`python -m bench.fast_dtype`: accuracy and speed of cheaper arithmetic.
+"""`python -m bench.fast_dtype`: measures the accuracy and speed of cheaper dtypes.
 
 Every post is scored by every dtype in turn, in this process, one thread, with the embedded models.
 Reported are the largest and mean change of each metric's score and components against float32,
@@ -59,7 +59,7 @@ TOGETHER = 100  # texts
 
 @dataclass
 class Changes:
-    """The effects of a dtype on a metric. seconds: of the processor."""
+    """The effects of a dtype on a metric. `seconds` are processor time."""
 
     seconds: float = 0.0
     asked: int = 0
@@ -89,7 +89,6 @@ class Changes:
 
 
 def main() -> None:
-    """Measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.fast_dtype", description=__doc__)
     parser.add_argument("--posts", type=int, default=POSTS)
     parser.add_argument("--data", type=Path, default=DATA)
@@ -119,7 +118,7 @@ def main() -> None:
 
 
 def dtypes() -> tuple[Dtype, ...]:
-    """Return float32, and the other dtypes of this processor."""
+    """Return float32 and the other dtypes that this processor supports."""
     bfloat16: tuple[Dtype, ...] = ("bfloat16",) if computes_bfloat16() else ()
     int8: tuple[Dtype, ...] = ("int8",) if computes_int8() else ()
     return ("float32", *bfloat16, *int8)
@@ -136,7 +135,6 @@ def with_dtype(catalogue: Catalogue, dtype: Dtype) -> Catalogue:
 def measured(
     name: str, data: Path, posts: int, bound: Mapping[Dtype, ports.Models]
 ) -> dict[str, Json]:
-    """Return dtype → figures of one metric."""
     found = {dtype: Changes() for dtype in bound}
     order = list(bound)
     for dtype in order:  # loaded and warm before anything counts
@@ -159,7 +157,6 @@ def measured(
 
 
 def ask(name: str, body: Json, models: ports.Models) -> Json:
-    """Return the report as JSON, or the error if the metric is undefined."""
     ports.bind(models)
     try:
         report = service(name).score(metrics()[name].request.model_validate(body))
@@ -172,7 +169,6 @@ def ask(name: str, body: Json, models: ports.Models) -> Json:
 
 
 def bodies(name: str, data: Path) -> Iterator[Json]:
-    """Yield requests of this metric."""
     file = data / FILES.get(name, RATIONALES)
     if not file.exists():
         own = metrics()[name].examples.values()
@@ -222,7 +218,7 @@ def _runs(marked: list[int]) -> list[tuple[int, int]]:
 
 
 def _numbers(value: Json, path: str = "") -> Iterator[tuple[str, float]]:
-    """Yield (path, number) of probabilities, shares and their differences."""
+    """Yield the path and value of each probability, share or difference of these in a report."""
     for name, inner in value.items():
         if isinstance(inner, list):
             yield from _numbers(
@@ -243,7 +239,8 @@ def _largest_and_mean(values: list[float]) -> Json | None:
 
 
 def with_torch_int8(bound: Mapping[Dtype, ports.Models]) -> Iterator[tuple[str, Any]]:
-    """Yield (dtype, `embedded-hate`) of ours, and last the float32 one as torch quantises it."""
+    """Yield (dtype, `embedded-hate`) for each dtype, and last the float32 model quantised by
+    torch."""
     for dtype, models in bound.items():
         yield dtype, models.classifier("embedded-hate")
     copied: Any = local(with_dtype(load_catalogue(Path("models.toml")), "float32"))
@@ -257,7 +254,7 @@ def with_torch_int8(bound: Mapping[Dtype, ports.Models]) -> Iterator[tuple[str, 
 
 
 def company(classifier: Any, data: Path) -> float:
-    """Return the largest difference of P between texts alone and together."""
+    """Return the largest difference of P between texts scored alone and scored in a batch."""
     texts = [body["text"] for body in islice(bodies("hatexscore", data), TOGETHER)]
     together = classifier.probabilities(texts)
     alone = np.concatenate([classifier.probabilities([text]) for text in texts])
@@ -265,7 +262,8 @@ def company(classifier: Any, data: Path) -> float:
 
 
 def shares_of_peak(bound: Mapping[Dtype, ports.Models]) -> Json:
-    """Return dtype → operations a second of the peak and of the encoder, and their ratio."""
+    """Return for each dtype the operations per second of a matrix product and of the encoder, and
+    their ratio."""
     found: Json = {}
     for dtype, models in bound.items():
         classifier: Any = models.classifier("embedded-hate")
@@ -303,7 +301,7 @@ def _product(dtype: Dtype) -> Callable[[], object]:
 
 @torch.inference_mode()
 def _seconds(run: Callable[[], object], rounds: int = 7) -> float:
-    """Return the least processor time of several runs, which other work disturbs little."""
+    """Return the smallest processor time of several runs, which other processes disturb least."""
     taken = []
     for _ in range(rounds):
         began = time.process_time()

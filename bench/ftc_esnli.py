@@ -1,9 +1,9 @@
-"""FTC on human and generated explanations of e-SNLI, through the whole service.
+"""Measures FTC on human and generated explanations of e-SNLI, through the whole service.
 
 `python -m bench.ftc_esnli DATA`: DATA is a folder with `esnli.jsonl` and `esnli_train.jsonl`. The
-items' premises were held back when the weights of `embedded-nli` were trained. Prints
-aggregates as JSON. With `--show N` it prints N seeded counterfactuals instead, to be read for their
-grammar; no model is asked.
+items' premises were held back when the weights of `embedded-nli` were trained. Prints aggregates as
+JSON. With `--show N` it prints N seeded counterfactuals instead, to be read for their grammar; no
+model is asked.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ SOURCES = {
 
 
 def items(data: Path, number: int) -> list[Json]:
-    """Return this many items, labels in equal numbers, of premises held back from the model. If
-    these do not suffice, add premises used only for its temperature."""
+    """Return `count` items with equal numbers of each label, whose premises were not in the model's
+    training data. If these do not suffice, premises used only for its temperature are added."""
     parts = NLI.split(read(data / name for name in FILES))
     lines = (data / FILES[1]).read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
@@ -72,7 +72,7 @@ def items(data: Path, number: int) -> list[Json]:
 
 
 def body(row: Json, source: str, explained: Json, inputs: str) -> Json:
-    """Return a request about this item, with the explanation of another."""
+    """Return a request about this item with the label and explanation of this source."""
     label, explanation = SOURCES[source]
     return {
         "premise": row["premise"],
@@ -85,7 +85,6 @@ def body(row: Json, source: str, explained: Json, inputs: str) -> Json:
 
 
 def bodies(rows: Sequence[Json], source: str) -> Iterator[Json]:
-    """Yield every item with its explanation, and with others of the same label."""
     generator = np.random.default_rng(SEED)
     label = SOURCES[source][0]
     for row in rows:
@@ -99,7 +98,6 @@ DETAILS = {"expand": "details"}
 
 
 def scored(client: httpx.Client, sent: Json) -> Row:
-    """Return the row of one job through the service."""
     answer = client.post("/v1/scores/ftc", params=DETAILS, json=sent, headers=WAIT)
     while (job := answer.raise_for_status().json())["status"] not in ("succeeded", "failed"):
         answer = client.get(f"/v1/jobs/{job['id']}", params=DETAILS)
@@ -109,7 +107,6 @@ def scored(client: httpx.Client, sent: Json) -> Row:
 
 
 def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:
-    """Return the rows of all sources, in order."""
     free = settings().model_copy(update={"port": 0})
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -124,7 +121,6 @@ def through_service(work: dict[str, list[Json]]) -> dict[str, list[Row]]:
 
 
 def with_progress(source: str, rows: Iterator[Row]) -> Iterator[Row]:
-    """Yield the rows, and count them on standard error."""
     for place, row in enumerate(rows, 1):
         if place % 200 == 0:
             print(f"{source}: {place} jobs", file=sys.stderr)
@@ -132,7 +128,8 @@ def with_progress(source: str, rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def summed_up(rows: Sequence[Row]) -> dict[str, Json]:
-    """Return figures of true explanations, of the model's own label, and of other labels."""
+    """Return figures for true explanations, for explanations of the model's own label, and for
+    other labels."""
     own = [row for row in rows if row.request.study and row.request.study.inputs == "all"]
     faithful = [row for row in own if _own_label(row.report) == row.report.decision]
     asked = FtcBatchReportRequest(jobs=("all",), seed=SEED)
@@ -158,7 +155,7 @@ def _own_label(report: FtcResult) -> str | None:
 
 
 def show(rows: Sequence[Json], number: int) -> None:
-    """Print counterfactuals to read, each label and source in equal numbers."""
+    """Print counterfactuals for people to read, in equal numbers for each label and source."""
     each = number // (len(LABELS) * len(SOURCES))
     for source, (named, written) in SOURCES.items():
         for label in LABELS:

@@ -1,4 +1,4 @@
-"""FTC: a batch with all its hypotheses in one call, against one hypothesis at a time.
+"""Compares FTC with all hypotheses of a batch in one call with FTC with one hypothesis per call.
 
 `python -m bench.ftc_hlv`: the last line is JSON. Paired: in every round the batch and the loop take
 their turn on the same requests; medians over rounds; no parse is remembered from a round before.
@@ -51,7 +51,7 @@ Json = dict[str, Any]
 
 
 def requests(number: int, draws: int) -> list[FtcRequest]:
-    """Return this many requests about different sentences; a third of each label."""
+    """Return `count` requests about different sentences, a third for each label."""
     made = []
     for place in range(number):
         who, where = PEOPLE[place % len(PEOPLE)], PLACES[place // 6 % len(PLACES)]
@@ -79,19 +79,14 @@ EXPLAINED = (
 
 
 class OneAtATime:
-    """Models that receive each example in a separate call."""
-
     def __init__(self, inner: Models) -> None:
         self._inner = inner
 
     def judge(self, name: str) -> Any:
-        """Return the judge in a loop."""
         return Loop(self._inner.judge(name))
 
 
 class Loop:
-    """A judge that gets one example at a time."""
-
     def __init__(self, inner: Judge) -> None:
         self._inner = inner
 
@@ -104,7 +99,7 @@ class Loop:
 
 
 def timed(work: Callable[[], list[FtcResult]]) -> tuple[float, list[FtcResult]]:
-    """Return seconds and reports; caches are empty."""
+    """Empty the caches, then return the seconds and the reports."""
     for remembered in (phrases.parse, phrases.phrase, phrases.shape):
         remembered.cache_clear()
     started = time.perf_counter()
@@ -113,7 +108,6 @@ def timed(work: Callable[[], list[FtcResult]]) -> tuple[float, list[FtcResult]]:
 
 
 def measured(number: int, draws: int, rounds: int) -> tuple[Json, Json]:
-    """Return ratios and figures."""
     inner = local(load_catalogue(settings().models_file))
     work = requests(number, draws)
     batched: list[float] = []

@@ -1,4 +1,5 @@
-"""FTC's matched null on e-SNLI: is a random phrase at chance, and what do human explanations win?
+"""Measures on e-SNLI whether random phrases score at chance in FTC, and how often human
+explanations beat them.
 
 `python -m bench.ftc_null DATA [--items N] [--phrases N] [--rows ROW]`: DATA as for
 `bench.ftc_esnli`. In this process, with embedded-nli; premises that were held back from its
@@ -38,7 +39,7 @@ Json = dict[str, Any]
 
 
 def human(row: Json, explained: Json) -> FtcRequest:
-    """Return an item with a human explanation, its own or another's."""
+    """Return an item with its own human explanation or that of another item."""
     return FtcRequest(
         premise=row["premise"],
         hypothesis=row["hypothesis"],
@@ -49,7 +50,7 @@ def human(row: Json, explained: Json) -> FtcRequest:
 
 
 def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
-    """Yield for each counterfactual some with a random phrase of its class."""
+    """Yield for each counterfactual several with a random phrase of the same class."""
     label = request.decision or "entailment"
     for made in extract(label, request.hypothesis, request.explanation_text, printed=False).made:
         others = random_phrases(request.model_copy(update={"seed": SEED}), made).texts
@@ -61,7 +62,6 @@ def at_random(request: FtcRequest, each: int = 1) -> Iterator[FtcRequest]:
 
 
 def summed_up(requests: Sequence[FtcRequest]) -> Json:
-    """Return the figures of a batch report on these requests."""
     rows = []
     for start in range(0, len(requests), AT_ONCE):
         some = requests[start : start + AT_ONCE]

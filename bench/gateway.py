@@ -1,13 +1,12 @@
-"""The gateway, and the whole dispatch, against the least that does the same.
+"""Compares the gateway, and the whole way of a job, with a minimal system that does the same work.
 
-`python -m bench.gateway`: the last line is JSON.
-`accept`: accepted jobs per second of `POST /v1/scores/hatexscore`, as a share of a FastAPI app that
-validates the same body, inserts one row into the same database and pushes one Redis message
-(target 0.6). `dispatch_cpu`: CPU of gateway, ledger, queue and worker for a job of a service that
-does nothing, over that of the same app with a bare Celery task (target at most 3; less is better).
-`bulk_cpu`: CPU of our gateway for a post of `:batchCreate` at 1,000 a call, over that for one sent
-alone (target at most 1/6, and 0.25 ms; less is better).
-Paired: in every round both take their turn; medians over rounds.
+`python -m bench.gateway`: the last line is JSON. `accept`: accepted jobs per second of `POST
+/v1/scores/hatexscore`, as a share of a FastAPI app that validates the same body, inserts one row
+into the same database and pushes one Redis message (target 0.6). `dispatch_cpu`: CPU of gateway,
+ledger, queue and worker for a job of a service that does nothing, over that of the same app with a
+bare Celery task (target at most 3; less is better). `bulk_cpu`: CPU of our gateway for a post of
+`:batchCreate` at 1,000 a call, over that for one sent alone (target at most 1/6, and 0.25 ms; less
+is better). Paired: in every round both take their turn; medians over rounds.
 """
 
 from __future__ import annotations
@@ -46,19 +45,20 @@ Json = dict[str, Any]
 
 
 def score_bodies(number: int) -> list[Json]:
-    """Posts of about 80 characters with explanations of about 120."""
+    """Return requests whose posts have about 80 characters and whose explanations have about
+    120."""
     text = "We lost the match again and the referee of the other town was to blame for it"
     reason = f'It says "{text[:30]}", which is a complaint. The text is not hateful, in short.'
     return [{"text": f"{text} {place}", "explanation": reason} for place in range(number)]
 
 
 def noop_bodies(number: int) -> list[Json]:
-    """Posts of about 80 characters."""
     return [{"text": f"{body['text']}"} for body in score_bodies(number)]
 
 
 def accepted(sides: Sides, requests: int, rounds: int) -> tuple[float, Json]:
-    """Return (share of the minimal app's rate, figures); then our latency at half our rate."""
+    """Return the accepted rate as a share of the minimal app's rate, and figures that include the
+    latency at half the rate."""
     turns: dict[str, list[Loaded]] = {"ours": [], "minimal": []}
     for number in range(rounds + 1):
         for name, side in sides.named():
@@ -78,7 +78,8 @@ def accepted(sides: Sides, requests: int, rounds: int) -> tuple[float, Json]:
 
 
 def dispatched(sides: Sides, jobs: int, rounds: int) -> tuple[float, Json]:
-    """Return (our CPU a job over the minimal way's, milliseconds a job by process)."""
+    """Return the CPU per job divided by that of the minimal system, and the milliseconds per job by
+    process."""
     spent: dict[str, list[dict[str, float]]] = {"ours": [], "minimal": []}
     for number in range(rounds + 1):
         for name, side in sides.named():
@@ -98,7 +99,8 @@ def dispatched(sides: Sides, jobs: int, rounds: int) -> tuple[float, Json]:
 
 
 def bulked(ours: Side, posts: int, rounds: int) -> tuple[float, Json]:
-    """Return (gateway CPU a post in calls of 1,000 over single calls, milliseconds a post)."""
+    """Return the gateway's CPU per post in calls of 1,000 divided by that of single calls, and the
+    milliseconds per post."""
     many = max(A_CALL, posts // A_CALL * A_CALL)
     calls = [
         {"metric": "hatexscore", "requests": score_bodies(A_CALL)} for _ in range(many // A_CALL)
@@ -120,7 +122,6 @@ def bulked(ours: Side, posts: int, rounds: int) -> tuple[float, Json]:
 
 
 def sent_on(side: Side, way: Callable[[], object]) -> None:
-    """Post, and wait until the gateway has nothing left to send to the broker."""
     way()
     before = None
     while before != (now := int(side.redis.llen(task_name("hatexscore")))):
@@ -129,7 +130,6 @@ def sent_on(side: Side, way: Callable[[], object]) -> None:
 
 
 def run_through(side: Side, jobs: int) -> None:
-    """Post the jobs, and wait until the last one has ended."""
     before = side.ended()
     closed(side.url, NOOP, noop_bodies(jobs), DISPATCH_CLIENTS)
     side.await_ended(before + jobs)
@@ -144,7 +144,6 @@ def cpu_of(side: Side, work: Callable[[], None], jobs: int) -> dict[str, float]:
 
 
 def main() -> None:
-    """Start both sides on the same servers, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.gateway", description=__doc__)
     parser.add_argument("--requests", type=int, default=1_500, help="in a turn (default 1500)")
     parser.add_argument("--rounds", type=int, default=3, help="after a warm-up (default 3)")
@@ -169,7 +168,7 @@ ENDED = "SELECT count(*) FROM jobs WHERE metric = 'noop' AND status = 'succeeded
 
 @dataclass
 class Side:
-    """A way from HTTP to a task. `ended` counts the tasks that have."""
+    """One of the compared systems, from HTTP to a task. `ended` is the number of finished tasks."""
 
     url: str
     children: dict[str, Child]
@@ -179,7 +178,6 @@ class Side:
     sent: int = field(default=0)
 
     def ended(self) -> int:
-        """Return the number of ended jobs."""
         if self.ledger is None:
             return self.sent - int(self.redis.llen("celery"))
         with self.ledger.connect() as connection:
@@ -203,17 +201,14 @@ class Side:
 
 @dataclass
 class Sides:
-    """The pair."""
-
     ours: Side
     minimal: Side
 
     def named(self) -> list[tuple[str, Side]]:
-        """Return the sides in turn."""
         return [("ours", self.ours), ("minimal", self.minimal)]
 
     def stop_workers(self) -> None:
-        """Stop the workers; jobs are accepted only."""
+        """Stop the workers, so that jobs are only accepted."""
         for _, side in self.named():
             for name in set(side.children) - {"gateway"}:
                 side.children.pop(name).stop()
@@ -227,7 +222,6 @@ def _cpu(pid: int) -> float:
 
 @contextmanager
 def both(folder: Path) -> Iterator[Sides]:
-    """Yield both sides, ready."""
     with ExitStack() as held:
         postgres = Postgres(folder / "postgres")
         held.callback(postgres.stop)

@@ -1,10 +1,11 @@
-"""Texts of 16 jobs: generated together, and job by job, with and without cached prompt prefixes.
+"""Compares generating the texts of 16 jobs together with generating them job by job, with and
+without cached prompt prefixes.
 
-`python -m bench.generation`: the last line is JSON. HAF's first prompt about 16 texts, one job per
-thread, to a random causal model of a fixed shape (time depends on shape, not on training). Paired:
-every round runs all jobs at once, one after the other, and one after the other without the cache.
-Ratios are medians over rounds, of wall time and of processor time. The run of all jobs at once
-starts with an empty cache.
+`python -m bench.generation`: the last line is JSON. Each job sends HAF's first prompt about one
+text to a random causal model of a fixed shape (time depends on shape, not on training). Every round
+runs all jobs at once, then one after the other, then one after the other without the cache. Ratios
+are medians over rounds, of wall time and of processor time. The run of all jobs at once starts with
+an empty cache.
 """
 
 from __future__ import annotations
@@ -43,7 +44,6 @@ Figures = dict[str, Any]
 
 
 def model(folder: Path, shape: str) -> Any:
-    """Return a random model of this shape with a byte vocabulary."""
     torch.manual_seed(0)
     words = byte_words(READS, CHAT)
     config = GPT2Config(
@@ -61,7 +61,6 @@ def model(folder: Path, shape: str) -> Any:
 
 
 def measure(shape: str, jobs: int, tokens: int, rounds: int) -> tuple[Figures, Figures]:
-    """Return ratios (job by job / together) and figures."""
     sampling = Sampling(max_tokens=tokens)
     prompts = [justify_prompt(TEXT.format(place=place), draw=0) for place in range(jobs)]
     with tempfile.TemporaryDirectory() as folder:
@@ -111,7 +110,7 @@ def measure(shape: str, jobs: int, tokens: int, rounds: int) -> tuple[Figures, F
 
 
 class Turn(NamedTuple):
-    """Seconds that went by, seconds of the processor, and what was written."""
+    """The elapsed time, the processor time and the generated texts of one run."""
 
     seconds: float
     cpu: float
@@ -125,7 +124,6 @@ def timed(work: Callable[[], Written]) -> Turn:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.generation", description=__doc__)
     parser.add_argument("--jobs", type=int, default=16)
     parser.add_argument("--tokens", type=int, default=64, help="that each job writes (default 64)")

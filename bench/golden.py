@@ -1,4 +1,5 @@
-"""`python -m bench.golden record FILE | compare FILE`: checks that a change keeps every answer.
+"""`python -m bench.golden record FILE | compare FILE`: checks that a code change does not change
+answers.
 
 `record` starts the whole service, sends it some 250 requests alone and again in batches, and writes
 an entry per line: name, SHA-256, canonical JSON. `compare` does the same and reports the first
@@ -38,11 +39,11 @@ SHARE_OF_WIDTH = 4 * 0.0845 / 3.92
 
 @dataclass(frozen=True)
 class Allowed:
-    """Allowed differences in the step that joins and renames files (house.md section 7.2).
+    """The differences that `--allowed` ignores.
 
-    gained, lost: parameters of a provenance by metric; their order may differ too. Prefixes of
-    entries: in `pictures` digests may differ, in `redrawn` intervals, in `renumbered` all numbers
-    of a page that shows such intervals.
+    `gained` and `lost` are parameters of a provenance by metric, whose order may also differ. The
+    other fields are prefixes of entries. In `pictures` digests may differ, in `redrawn` intervals,
+    and in `renumbered` all numbers of a page that shows such intervals.
     """
 
     gained: Mapping[str, frozenset[str]]
@@ -66,12 +67,11 @@ ALLOWED = Allowed(
 
 
 def canonical(value: Any) -> str:
-    """Return one text per value; the order of fields is part of it."""
+    """Return the value as JSON text, which depends on the order of fields."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def made(only: str) -> Iterator[tuple[str, Any]]:
-    """Yield the present entries, with progress on the terminal."""
     started, number, section = time.monotonic(), 0, ""
     for number, (name, value) in enumerate(entries(only), 1):
         if name.split("/", 1)[0] != section or not number % 25:
@@ -83,7 +83,6 @@ def made(only: str) -> Iterator[tuple[str, Any]]:
 
 
 def written(found: Iterable[tuple[str, Any]], file: Path) -> Recorded:
-    """Write these entries, a line each."""
     kept: Recorded = {}
     with file.open("w", encoding="utf-8") as lines:
         for name, value in found:
@@ -102,7 +101,6 @@ def read(file: Path, only: str) -> Recorded:
 
 
 def differences(old: Recorded, new: Recorded, allowed: Allowed | None) -> dict[str, str]:
-    """Return name → first difference of an entry."""
     apart = {name: "is no more" for name in old.keys() - new.keys()}
     apart |= {name: "is new" for name in new.keys() - old.keys()}
     for name in old.keys() & new.keys():
@@ -115,7 +113,7 @@ def differences(old: Recorded, new: Recorded, allowed: Allowed | None) -> dict[s
 
 
 def first(old: Any, new: Any) -> str | None:
-    """Return the first difference of two values; of pages the first line."""
+    """Return the first difference of two values. For pages it is the first different line."""
     if is_page(old) and is_page(new):
         pairs = enumerate(zip_longest(old, new, fillvalue="(the end)"))
         return next((f"/{at}: {a!r} and {b!r}" for at, (a, b) in pairs if a != b), None)
@@ -126,7 +124,7 @@ def first(old: Any, new: Any) -> str | None:
 
 
 def _fields(old: Any, new: Any, place: str) -> str | None:
-    """Return the first place with other fields, and their names."""
+    """Return the first place at which the fields differ, and their names."""
     if isinstance(old, dict) and isinstance(new, dict):
         if list(old) != list(new):
             fewer, more = sorted(old.keys() - new.keys()), sorted(new.keys() - old.keys())
@@ -155,14 +153,13 @@ def exact(value: Any) -> Any:
 
 
 def mapped(value: Any, change: Callable[[Json], Json]) -> Any:
-    """Return a copy with `change` applied to every object, the inner ones first."""
+    """Return a copy with `change` applied to every object, inner objects first."""
     if isinstance(value, dict):
         return change({key: mapped(inner, change) for key, inner in value.items()})
     return [mapped(inner, change) for inner in value] if isinstance(value, list) else value
 
 
 def overlooked(name: str, old: Any, new: Any, allowed: Allowed) -> tuple[Any, Any]:
-    """Return both values without the allowed differences."""
     metric = name.split("/")[1] if "/" in name else ""
     old, new = _parameters(old, new, metric, allowed)
     if name.startswith(allowed.redrawn):
@@ -213,7 +210,6 @@ def _near(old: Json, new: Json) -> bool:
 
 
 def _without(pattern: re.Pattern[str], value: Any) -> Any:
-    """Remove all matches from every string."""
     if isinstance(value, dict):
         return {key: _without(pattern, inner) for key, inner in value.items()}
     if isinstance(value, list):
@@ -222,7 +218,7 @@ def _without(pattern: re.Pattern[str], value: Any) -> Any:
 
 
 def compared(old: Recorded, new: Recorded, allowed: Allowed | None) -> int:
-    """Print the differences; return the exit status."""
+    """Print the differences and return the exit status."""
     apart = differences(old, new, allowed)
     for name, place in apart.items():
         print(f"{name}\n    {place[:LONGEST]}")
@@ -231,7 +227,6 @@ def compared(old: Recorded, new: Recorded, allowed: Allowed | None) -> int:
 
 
 def main() -> int:
-    """Record, or compare with the record."""
     parser = argparse.ArgumentParser(prog="python -m bench.golden", description=__doc__)
     parser.add_argument("action", choices=("record", "compare"))
     parser.add_argument("file", type=Path, metavar="FILE")

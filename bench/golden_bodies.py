@@ -1,4 +1,5 @@
-"""Requests of `bench.golden` beyond the examples: bodies by name, each `path → name → body`."""
+"""The requests of `bench.golden` in addition to the examples, as mappings from path and name to
+body."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """A rule-based language model behind HTTP, in vLLM's shape, that answers each metric's prompts.
 
-It is arithmetic. A token is a word with the space before it, and its log-probability follows from
-all text before it. So answers have no rounding, and the same bytes everywhere.
+Its answers are computed by arithmetic: a token is a word with the space before it, and its
+log-probability is a function of all text before it. Answers therefore have the same bytes
+everywhere.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def share(*about: object) -> float:
 
 
 def written(prompt: str, draw: int) -> str:
-    """Return the model's continuation of a prompt. draw: 0 for greedy decoding."""
+    """Return the model's continuation of a prompt. `draw` is 0 for greedy decoding."""
     chance = share(prompt, draw)
     for cue, answer in ANSWERS:
         if cue in prompt:
@@ -87,7 +88,7 @@ def counterfactual(prompt: str) -> str:
 
 
 class ScriptedModel:
-    """Answers to all vLLM paths that we use."""
+    """Answers requests to all vLLM paths that the service uses."""
 
     def __init__(self) -> None:
         self._words: dict[int, str] = {0: "<s>"}

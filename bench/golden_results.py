@@ -1,8 +1,9 @@
-"""`python -m bench.golden_results`: record the 60 and more results that a test compares.
+"""`python -m bench.golden_results`: records more than 60 results that a test compares.
 
-A sample of the requests of `bench.golden`, made in this process without servers: an example of
-every metric under each variant, bodies that examples leave out, refusals, and a batch report of
-every metric over its results. Models are the embedded ones, and the scripted one behind HTTP.
+The requests are a sample of those of `bench.golden`, and are answered in this process without
+servers. They are an example of every metric under each variant, further requests, rejected
+requests, and a batch report of every metric over its results. Models are the embedded ones and the
+scripted one behind HTTP.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ Entry = tuple[str, Json]
 
 
 def entries() -> Iterator[Entry]:
-    """Yield name → compared part of an answer, in the order of the calls."""
+    """Yield the name and the compared part of each answer, in the order of the calls."""
     with _local_service() as local:
         answers = {name: (body, _answer(local, path, body)) for name, path, body in _plan()}
     yield from ((name, answer) for name, (_, answer) in answers.items())
@@ -96,7 +97,6 @@ def _answer(local: LocalService, path: str, body: Json) -> Json:
 
 
 def _report(name: str, answers: dict[str, tuple[Json, Json]]) -> Json:
-    """Return the report over this metric's results."""
     metric = service(name)
     if not isinstance(metric, Metric):
         raise TypeError(f"{name} is no metric")
@@ -122,7 +122,7 @@ def _models(report: Report) -> tuple[ModelUse, ...]:
 
 
 def _released(result: Json) -> Json:
-    """Add the version of the service, which the message requires."""
+    """Return the result with the version of the service, which the message requires."""
     return result | {"provenance": result["provenance"] | {"service_version": "any"}}
 
 
@@ -139,7 +139,7 @@ def _settled(answer: Json) -> Json:
 
 
 def main() -> int:
-    """Record, and say which entries are others now."""
+    """Record the results, and print which entries have changed."""
     os.environ["TOUCHSTONE_DTYPE"] = "float32"
     before = read(FILE, "") if FILE.exists() else {}
     after = written(entries(), FILE)

@@ -1,6 +1,6 @@
-"""The service's answers, section by section: each entry is a name and JSON that must not change.
+"""Yields the answers of the running service as entries, each a name and JSON that must not change.
 
-The public interfaces alone: `python -m cli.stack serve`, HTTP, files of the repository.
+Uses only public interfaces: `python -m cli.stack serve`, HTTP, and files of the repository.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ Entry = tuple[str, Any]
 
 @dataclass(frozen=True)
 class Single:
-    """A request that is sent alone. name: `metric/…`."""
+    """A request that is sent alone. Its name begins with the metric and a slash."""
 
     name: str
     path: str
@@ -57,7 +57,7 @@ class Single:
 
 @dataclass
 class Service:
-    """A running service with its requests so far. only: the prefix of wanted entries."""
+    """A running service with its requests so far. `only` is the prefix of the requested entries."""
 
     client: httpx.Client
     only: str = ""
@@ -67,7 +67,7 @@ class Service:
     )  # by name: job, view
 
     def wants(self, name: str) -> bool:
-        """Return True if entries of this name, or below it, are wanted."""
+        """Return True if entries with this name, or with names below it, were requested."""
         return name.startswith(self.only) or self.only.startswith(name)
 
     def job(self, single: Single) -> Entry:
@@ -92,7 +92,8 @@ class Service:
         return job
 
     def get(self, path: str, **parameters: Any) -> httpx.Response:
-        """Return a page or an answer. Raises if it is refused."""
+        """Return a page or an answer of the API. Raises an error if the service refuses the
+        request."""
         return self.client.get(path, params=parameters or None).raise_for_status()
 
     def report(self, metric: str, batch: str) -> Json:
@@ -103,7 +104,8 @@ class Service:
         return view | {"result": pictures_digested(view["result"])} if view["result"] else view
 
     def batch(self, singles: list[Single]) -> tuple[Json, dict[str, Json]]:
-        """Return the batch of these requests at its end, and its answers by custom id."""
+        """Run a batch of these requests. Return the finished batch, and its answers by custom
+        id."""
         lines = [
             {"custom_id": one.name, "method": "POST", "url": one.path, "body": one.body}
             for one in singles
@@ -145,7 +147,7 @@ def entries(only: str) -> Iterator[Entry]:
 
 
 def described(service: Service) -> Iterator[Entry]:
-    """Yield `/openapi.json`, an entry per operation, and the models."""
+    """Yield the entries for `/openapi.json`, one per operation, and for the models."""
     components = service.api["components"]
     schemas = {**components["schemas"], **components.get("headers", {})}
     for path, operations in sorted(service.api["paths"].items()):
@@ -167,7 +169,6 @@ def described(service: Service) -> Iterator[Entry]:
 
 
 def tried(service: Service) -> Iterator[Entry]:
-    """Yield the form of every example."""
     for metric, examples in examples_of(service.api).items():
         for name in examples if service.wants("try/") else ():
             if metric.startswith("/v1/scores/"):
@@ -176,7 +177,7 @@ def tried(service: Service) -> Iterator[Entry]:
 
 
 def examples_of(api: Json) -> dict[str, dict[str, Json]]:
-    """Return path → name → body of the description's examples."""
+    """Return the examples of the API's description, by path and name."""
     found = {}
     for path, operations in api["paths"].items():
         media = operations.get("post", {}).get("requestBody", {}).get("content", {})
@@ -187,7 +188,6 @@ def examples_of(api: Json) -> dict[str, dict[str, Json]]:
 
 
 def plan(api: Json) -> list[Single]:
-    """Return every request that is sent alone."""
     made = []
     for path, examples in examples_of(api).items():
         metric, scores = path.rpartition("/")[2], path.startswith("/v1/scores/")
@@ -219,7 +219,6 @@ def plan(api: Json) -> list[Single]:
 
 
 def scored(service: Service) -> Iterator[Entry]:
-    """Yield every request alone, several in parallel; later sections use their answers."""
     wanted = [one for one in plan(service.api) if _builds_on(service, one)]
     with ThreadPoolExecutor(CLIENTS) as pool:
         for name, value in pool.map(service.job, wanted):
@@ -289,7 +288,6 @@ def _shown_batch(service: Service, metric: str, batch: str, uses: list[Json]) ->
 
 
 def shown_as_pages(service: Service) -> Iterator[Entry]:
-    """Yield each result's page."""
     for name, (_, job, _) in sorted(service.accepted.items()):
         if service.wants(f"page/{name}"):
             yield f"page/{name}", page_lines(service.get(f"/jobs/{job}").text)

@@ -1,4 +1,5 @@
-"""The compared parts of an answer, without ids, times and addresses; a page is a list of tags."""
+"""Extracts the parts of an answer that are compared, without ids, times and addresses. A page
+becomes a list of tags."""
 
 from __future__ import annotations
 
@@ -31,14 +32,14 @@ COUNTED = re.compile(r"<li>\d+: ")  # a reason with its lines; equal counts come
 
 
 def folded(text: str) -> str:
-    """Remove differences between runs."""
+    """Return the text without parts that differ between runs."""
     for pattern, instead in FOLDED:
         text = pattern.sub(instead, text)
     return text
 
 
 def settled(value: Any) -> Any:
-    """Remove differences between runs from JSON."""
+    """Return the JSON without parts that differ between runs."""
     if isinstance(value, Mapping):
         return {folded(key): settled(inner) for key, inner in value.items() if key not in VOLATILE}
     if isinstance(value, list):
@@ -63,7 +64,6 @@ def page_lines(html: str) -> list[str]:
 
 
 def in_order(lines: list[str]) -> list[str]:
-    """Return the lines with sorted reasons."""
     places = [place for place, line in enumerate(lines) if COUNTED.match(line)]
     reasons = sorted(lines[place] for place in places)
     for place, reason in zip(places, reasons, strict=True):
@@ -72,7 +72,7 @@ def in_order(lines: list[str]) -> list[str]:
 
 
 def table_rows(text: str) -> list[list[str | float]]:
-    """Return the cells of a CSV file; numbers in Python's format become numbers."""
+    """Return the cells of a CSV file. Cells that Python can parse as numbers become numbers."""
     return [[_cell(cell) for cell in row] for row in csv.reader(io.StringIO(folded(text)))]
 
 

@@ -1,11 +1,10 @@
-"""`python -m bench.growth`: the growth of costs with the size of a request.
+"""`python -m bench.growth`: measures how costs grow with the size of a request.
 
-Texts, their length, draws, jobs, rows of a report and lines of a batch are doubled. The exponent of
-processor time and of memory is the slope of its logarithm over the size's (1: linear), for the
-three largest sizes, where fixed costs no longer hide it. Processor time is that of this process,
-the least of several tries, since other processes disturb it little. Memory is the peak of Python's
-objects (torch's passes have a separate budget); small amounts are not judged. The limit is 1.1,
-except for attention, whose products grow with the square of a text's length. The last line is JSON.
+The number and length of texts, draws, jobs, rows of a report and lines of a batch are doubled
+repeatedly. The exponent is the slope of log cost over log size for the three largest sizes, where
+fixed costs matter little; 1 means linear growth. Processor time is the smallest of several tries in
+this process. Memory is the peak of Python's objects, without small amounts. The limit is 1.1,
+except for attention, which grows with the square of a text's length. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True)
 class Growth:
-    """A growing quantity. prepare: returns the function to measure for a size."""
+    """A quantity whose size is doubled. `prepare` returns the function to measure for a size."""
 
     name: str
     sizes: tuple[int, ...]
@@ -54,7 +53,6 @@ class Growth:
 
 
 def main() -> None:
-    """Measure, print."""
     torch.set_num_threads(1)
     ports.bind(local(load_catalogue(Path("models.toml"))))
     found = {one.name: measured(one) for one in growths()}
@@ -79,7 +77,6 @@ def growths() -> tuple[Growth, ...]:
 
 
 def measured(one: Growth) -> dict[str, Any]:
-    """Return seconds and bytes by size, and both exponents."""
     one.prepare(one.sizes[0])()  # what is loaded once
     seconds, peaks = [], []
     for size in one.sizes:
@@ -98,13 +95,11 @@ def measured(one: Growth) -> dict[str, Any]:
 
 
 def exponent(sizes: tuple[int, ...], values: list[Any]) -> float:
-    """Return the slope of log value over log size, of the largest sizes."""
     kept = [max(value, 1e-9) for value in values[-FITTED:]]
     return round(float(np.polyfit(np.log(sizes[-FITTED:]), np.log(kept), 1)[0]), 2)
 
 
 def _seconds(run: Callable[[], object]) -> float:
-    """Return seconds of processor time."""
     gc.collect()
     began = time.process_time()
     run()
@@ -112,7 +107,6 @@ def _seconds(run: Callable[[], object]) -> float:
 
 
 def _memory(run: Callable[[], object]) -> int:
-    """Return the peak bytes of Python's objects."""
     gc.collect()
     tracemalloc.start()
     run()
@@ -122,7 +116,6 @@ def _memory(run: Callable[[], object]) -> int:
 
 
 def words(count: int, seed: int = 0) -> str:
-    """Return a text of `count` words."""
     return " ".join(np.random.default_rng(seed).choice(WORDS, count))
 
 
@@ -149,7 +142,7 @@ def characters(size: int) -> Callable[[], object]:
 
 
 def draws(size: int) -> Callable[[], object]:
-    """Run rows of one text with random tokens kept, as ICE's draws are."""
+    """Score variations of one text in which random tokens are kept, like ICE's draws."""
     model = ports.models().judge("embedded-hate")
     example = Example(text=words(24))
     tokens = len(model.tokens([example])[0].ids)

@@ -1,10 +1,11 @@
-"""HAF's similarities against the released code: `python -m bench.haf`; the last line is JSON.
+"""Compares the speed of HAF's similarities with the released code: `python -m bench.haf`. The last
+line is JSON.
 
-32 made samples of four reasons with all stages, brought with log-probabilities, `reference`
-variant. The released code: one `predict` a reason and a decision, one pair at a time between stages
-and for decisions, nothing remembered; only its similarity calls are timed, ours is the whole
-scoring. The cross-encoder has the shape of distilroberta and random weights. Paired: in every round
-all take their turn, ours with an empty cache; ratios are medians over rounds.
+It scores 32 artificial samples of four reasons with all stages and log-probabilities, in the
+variant `reference`. The released code: one `predict` a reason and a decision, one pair at a time
+between stages and for decisions, nothing remembered; only its similarity calls are timed, ours is
+the whole scoring. The cross-encoder has the shape of distilroberta and random weights. Paired: in
+every round all take their turn, ours with an empty cache; ratios are medians over rounds.
 `reference_f32`: the same model in float32 (target 1.4). `reference_bf16`: ours in bfloat16 against
 the released code in float32 (target 3), where the processor multiplies bfloat16. `bi_encoder`: the
 embedded bi-encoder against the released code in float32 (target 10), with the change of every
@@ -56,7 +57,7 @@ SAMPLES = 32
 
 @dataclass
 class Counting:
-    """A similarity that counts and caches the pairs."""
+    """A similarity model that counts and caches the pairs."""
 
     model: Similarity
     answers: dict[Texts, float] = field(default_factory=dict)
@@ -74,8 +75,6 @@ class Counting:
 
 @dataclass
 class Only:
-    """The port `Models` with one similarity."""
-
     model: Similarity
 
     def similarity(self, _: str) -> Similarity:
@@ -83,7 +82,7 @@ class Only:
 
 
 class Ours:
-    """The metric with a local model and an empty cache for each run."""
+    """Our metric with a local model. The cache is emptied before each run."""
 
     def __init__(self, source: str, kind: str, dtype: str) -> None:
         fields = {"name": "m", "kind": kind, "source": source, "dtype": dtype, "device": "cpu"}
@@ -93,7 +92,6 @@ class Ours:
         self.answers: dict[Texts, float] = {}
 
     def run(self, requests: Sequence[HafRequest]) -> None:
-        """Score them once."""
         with without_progress():
             model = LocalSimilarityModels(self._catalogue).similarity("m")
         counting = Counting(model)
@@ -109,7 +107,7 @@ class Ours:
 
 
 def measure(rounds: int, samples: int) -> dict[str, Any]:
-    """Return `ratios` and `figures`; null with a reason if there is none."""
+    """Return `ratios` and `figures`. A value that cannot be measured is null with a reason."""
     requests = made_requests(samples)
     with tempfile.TemporaryDirectory() as name:
         made_model(Path(name), [])
@@ -130,7 +128,6 @@ def measure(rounds: int, samples: int) -> dict[str, Any]:
 
 
 def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[str, Any]:
-    """Return ratios with their figures."""
     ratios: dict[str, float | None] = dict.fromkeys(
         ("reference_f32", "reference_bf16", "bi_encoder")
     )
@@ -150,7 +147,8 @@ def summed_up(released: Released, ours: dict[str, Ours], samples: int) -> dict[s
 
 
 def apart(theirs: dict[Texts, float], own: dict[Texts, float]) -> float:
-    """Return the largest difference of a pair's similarity. Every pair of theirs is one of ours."""
+    """Return the largest difference between the similarities that both codes compute for the same
+    pair."""
     missing = theirs.keys() - own.keys()
     assert not missing, f"{len(missing)} pairs of the released code were not asked for"
     return float(max(abs(value - own[pair]) for pair, value in theirs.items()))
@@ -185,14 +183,13 @@ Texts = tuple[str, str]
 
 @dataclass
 class Measurement:
-    """One way of scoring: its seconds per round, and its calls of the model."""
+    """The seconds per round of one way of scoring, and its calls of the model."""
 
     seconds: list[float] = field(default_factory=list)
     passes: int = 0
     rows: int = 0
 
     def figures(self, samples: int) -> dict[str, float]:
-        """Return medians, per sample."""
         return {
             "seconds": round(statistics.median(self.seconds), 3),
             "forward_passes_per_sample": round(self.passes / samples, 2),
@@ -202,7 +199,7 @@ class Measurement:
 
 @contextmanager
 def counted(network: Any, measured: Measurement) -> Iterator[None]:
-    """Count the passes and rows that go through this network."""
+    """Count the passes and rows of this network during the block."""
     measured.passes = measured.rows = 0
     forward = network.forward
 
@@ -219,7 +216,7 @@ def counted(network: Any, measured: Measurement) -> Iterator[None]:
 
 
 class Released:
-    """The calls of the released code, on sentence-transformers' cross-encoder."""
+    """Makes the calls of the released code with sentence-transformers' cross-encoder."""
 
     def __init__(self, folder: Path) -> None:
         with without_progress():
@@ -238,7 +235,7 @@ class Released:
             self._sample(request, orders[0])
 
     def _sample(self, request: HafRequest, transcript: Transcript) -> None:
-        """Call once per reason, decision and list; then pair after pair."""
+        """Call the model once per reason, decision and list, then once per pair."""
         for exchange in transcript.exchanges:
             self._relevance(request, exchange)
         initial = [reason.statement.text for reason in transcript.justify.reasons]
@@ -269,7 +266,6 @@ class Released:
 
 
 def timed(work: Callable[[], object]) -> float:
-    """Return the seconds."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
@@ -287,7 +283,6 @@ MORE = (
 
 
 def made_requests(count: int) -> list[HafRequest]:
-    """Return samples with given responses, variant `reference`."""
     rng = np.random.default_rng(0)
     return [_request(rng) for _ in range(count)]
 

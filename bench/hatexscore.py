@@ -1,4 +1,5 @@
-"""HateXScore through the whole service against the same scoring in one batch in this process.
+"""Compares the throughput of HateXScore through the whole service with scoring in one batch in this
+process.
 
 `python -m bench.hatexscore`: the last line is JSON. Paired: in every round each number of clients
 and the in-process batch take their turn on the same posts; medians over rounds. Target: 64 clients
@@ -43,18 +44,15 @@ Json = dict[str, Any]
 
 @dataclass
 class Turn:
-    """The measurements of one way of scoring, one list entry per round."""
-
     rates: list[float] = field(default_factory=list)  # jobs per second
     seconds: list[float] = field(default_factory=list)  # latency of every job
 
     @property
     def rate(self) -> float:
-        """Return the median jobs per second."""
         return statistics.median(self.rates)
 
     def figures(self) -> dict[str, float]:
-        """Return throughput, and latency if each job had one."""
+        """Return the throughput, and the latency if jobs were sent one by one."""
         found = {"jobs_per_second": round(self.rate, 2)}
         if len(self.seconds) > 1:
             cuts = statistics.quantiles(self.seconds, n=20, method="inclusive")
@@ -63,7 +61,6 @@ class Turn:
 
 
 def bodies(number: int) -> list[Json]:
-    """Return this many requests with different texts, so that caches cannot answer."""
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     made = []
     for place, row in enumerate(islice(cycle(rows), number)):
@@ -73,8 +70,6 @@ def bodies(number: int) -> list[Json]:
 
 
 def through_service(url: str, work: Sequence[Json], clients: int, turn: Turn) -> None:
-    """Let every client post, wait for its result, and post the next."""
-
     def post(body: Json) -> float:
         started = time.perf_counter()
         answer = client.post("/v1/scores/hatexscore", json=body, headers=WAIT)
@@ -95,7 +90,6 @@ def through_service(url: str, work: Sequence[Json], clients: int, turn: Turn) ->
 
 
 def in_process(work: Sequence[Json], turn: Turn) -> None:
-    """Score all requests in one batch, without a service."""
     requests = [HatexscoreRequest.model_validate(body) for body in work]
     started = time.perf_counter()
     score_batch(requests)
@@ -103,7 +97,6 @@ def in_process(work: Sequence[Json], turn: Turn) -> None:
 
 
 def measured(url: str, jobs: int, rounds: int) -> dict[str, Turn]:
-    """Run every way in turn, `rounds` times, after a warm-up round."""
     turns = {name: Turn() for name in _names()}
     for number in range(rounds + 1):
         kept = turns if number else {name: Turn() for name in _names()}
@@ -120,7 +113,6 @@ def _names() -> Iterator[str]:
 
 
 def main() -> None:
-    """Start a service of our own, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.hatexscore", description=__doc__)
     parser.add_argument("--jobs", type=int, default=192, help="in a turn (default 192)")
     parser.add_argument("--rounds", type=int, default=3, help="after a warm-up (default 3)")

@@ -1,4 +1,5 @@
-"""HLV and CoT2EL: a batch of items in shared calls against the same items one at a time.
+"""Compares the speed of HLV and CoT2EL on a batch of items with that on the same items one at a
+time.
 
 `python -m bench.hlv_items`: the last line is JSON. Paired: in every round the batch and the single
 items take their turn; medians over rounds. `hlv`: first-token judging with and without explanations
@@ -42,7 +43,6 @@ Score = Callable[[Sequence[Any]], list[Any]]
 
 
 def measure(rounds: int, items: int = ITEMS) -> dict[str, Any]:
-    """Return `ratios`: seconds one at a time / seconds in a batch; `figures`: items per second."""
     with tempfile.TemporaryDirectory() as folder:
         ports.bind(local(load_catalogue(_catalogue(Path(folder)))))
         try:
@@ -63,7 +63,6 @@ def measure(rounds: int, items: int = ITEMS) -> dict[str, Any]:
 
 
 def _paired(score: Score, requests: Sequence[Any], rounds: int) -> tuple[float, float]:
-    """Return median seconds in a batch and one at a time, after a warm-up round."""
     batch, single = [], []
     for number in range(rounds + 1):
         started = time.perf_counter()
@@ -78,7 +77,8 @@ def _paired(score: Score, requests: Sequence[Any], rounds: int) -> tuple[float, 
 
 
 def _catalogue(folder: Path) -> Path:
-    """Return the shipped models and one random causal model, `random`, with a byte vocabulary."""
+    """Return the embedded models and a random causal model named `random` with a byte
+    vocabulary."""
     torch.manual_seed(0)
     words = byte_words(2_048)
     config = GPT2Config(
@@ -93,7 +93,7 @@ def _catalogue(folder: Path) -> Path:
 
 
 def byte_words(longest: int, chat: str | None = None) -> PreTrainedTokenizerFast:
-    """Return a tokenizer whose tokens are the bytes, and one that ends a text."""
+    """Return a tokenizer whose tokens are the bytes and an end-of-text token."""
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
     vocabulary = {letter: place for place, letter in enumerate([*alphabet, "<end>"])}
     words = Tokenizer(models.BPE(vocabulary, []))
@@ -140,7 +140,6 @@ def _refined(items: int) -> list[Any]:
 
 
 def main() -> None:
-    """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m bench.hlv_items", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="after a warm-up (default 5)")
     parser.add_argument("--items", type=int, default=ITEMS)

@@ -1,9 +1,9 @@
-"""`python -m bench.hops`: count the files and functions that one job runs through.
+"""`python -m bench.hops`: counts the files and functions that one job runs through.
 
 It follows a HateXScore request (POST, worker, GET) and a line of an ICE batch (upload, create,
 validate, feed, worker, settle, write, status, download) with `sys.setprofile` in all threads. A
-file counts once however many of its functions run. Imports and everything that a process builds
-once do not count, because the second job is watched. The last line is JSON.
+file counts once, even if several of its functions run. The second job is traced, so imports and
+objects that a process builds only once do not count. The last line is JSON.
 """
 
 from __future__ import annotations
@@ -47,7 +47,8 @@ Functions = set[tuple[str, str]]  # (file, qualified name)
 
 
 class Witness:
-    """Records our code in any thread under the name of the current leg."""
+    """Records which functions of the product run in any thread, for the current part of the job's
+    way (leg)."""
 
     def __init__(self) -> None:
         self._seen: dict[str, set[CodeType]] = {}
@@ -69,7 +70,8 @@ class Witness:
 
     @contextmanager
     def leg(self, name: str) -> Iterator[None]:
-        """Count the code in this block for the leg; another block of its name starts again."""
+        """Record the code that runs in this block under the name of the leg. A later block of the
+        same name replaces the record."""
         self._open = self._seen[name] = set()
         try:
             yield
@@ -78,7 +80,8 @@ class Witness:
 
     @property
     def functions(self) -> dict[str, Functions]:
-        """Return leg → functions of the product, without bodies of modules and classes."""
+        """Return the product's functions that ran in each leg, without bodies of modules and
+        classes."""
         return {
             name: {
                 (str(Path(code.co_filename).relative_to(ROOT)), code.co_qualname)
@@ -149,7 +152,7 @@ WAYS = {"hatexscore_request": follow_request, "ice_batch_line": follow_line}
 
 
 def watched() -> dict[str, dict[str, Functions]]:
-    """Return the functions that ran, by way and leg."""
+    """Return the functions that ran, by kind of job and leg."""
     found = {}
     for name, follow in WAYS.items():
         witness = Witness()
@@ -186,7 +189,6 @@ def _service() -> Iterator[None]:
 
 
 def main() -> int:
-    """Print the figures."""
     with _service():
         ways = watched()
     figures = {}

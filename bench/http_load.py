@@ -1,4 +1,4 @@
-"""A cheap HTTP load: prepared bytes over persistent connections."""
+"""Generates HTTP load with little CPU: prepared bytes over persistent connections."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from urllib.parse import urlsplit
 
 @dataclass
 class Loaded:
-    """The answers: seconds of every request, and of all together."""
+    """The duration in seconds of every request, and of all requests together."""
 
     seconds: list[float]
     elapsed: float
 
     @property
     def rate(self) -> float:
-        """Requests per second."""
         return len(self.seconds) / self.elapsed
 
     def quantile(self, share: float) -> float:
-        """Return the latency that this share of the requests did not exceed, seconds."""
+        """Return the latency in seconds that this share of the requests did not exceed."""
         ordered = sorted(self.seconds)
         return ordered[min(len(ordered) - 1, int(share * len(ordered)))]
 
 
 def closed(url: str, path: str, bodies: Sequence[Any], clients: int) -> Loaded:
-    """Let every client post its next body once its last one is answered with 202."""
+    """Let every client post its next body once its last request was answered with 202."""
     return asyncio.run(_closed(url, _prepared(url, path, bodies), clients))
 
 
 def paced(url: str, path: str, bodies: Sequence[Any], rate: float, clients: int) -> Loaded:
-    """Send bodies at this rate regardless of answers; latency counts from the due time."""
+    """Send bodies at this rate, without waiting for answers. Latency counts from the scheduled
+    time."""
     return asyncio.run(_paced(url, _prepared(url, path, bodies), rate, clients))
 
 

@@ -1,4 +1,4 @@
-"""ICE against the released code: `python -m bench.ice`; the last line is JSON.
+"""Compares the speed of ICE with the released code: `python -m bench.ice`. The last line is JSON.
 
 Paired in one process, medians over rounds. In every round the package's evaluator, a loop of one
 forward pass per draw, and our code take their turn on the same texts of 40 tokens (8 kept), at the
@@ -61,8 +61,6 @@ Contender = Callable[[], object]
 
 @dataclass(frozen=True)
 class Shape:
-    """A model to measure on."""
-
     name: str
     config: Any
     texts: int
@@ -70,7 +68,6 @@ class Shape:
 
 
 def main() -> None:
-    """Measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.ice", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="on GPT-2, after a warm-up")
     parser.add_argument("--jobs", type=int, default=96, help="through the service (0: none)")
@@ -95,7 +92,7 @@ def main() -> None:
 
 
 def measured(shape: Shape, method: str, only: Sequence[str] = WAYS) -> dict[str, float]:
-    """Return seconds per example of every contender, in turn, and their ratios."""
+    """Return the seconds per example of each implementation, measured in turn, and their ratios."""
     words, model = tokenizer(), random_model(shape.config)
     theirs = copy.deepcopy(model)  # the package leaves its own settings on the model
     float32 = behind_the_port(copy.deepcopy(model), words)
@@ -129,13 +126,11 @@ def measured(shape: Shape, method: str, only: Sequence[str] = WAYS) -> dict[str,
 
 
 def bound(models: ports.Models, contender: Contender) -> object:
-    """Bind these models to the port."""
     ports.bind(models)
     return contender()
 
 
 def in_turn(contenders: dict[str, Contender], rounds: int, examples: int) -> dict[str, float]:
-    """Return median seconds per example, after a warm-up round."""
     taken: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(rounds + 1):
         for name, contender in contenders.items():
@@ -151,7 +146,7 @@ def compare(
     method: str,
     masks: Sequence[Subset],
 ) -> dict[str, float]:
-    """Compare ours with the loop: the same rationale, and every score to 1e-5."""
+    """Check that our code and the loop find the same rationale, and the same scores to 1e-5."""
     apart = 0.0
     for (experiment, _), one in zip(run_experiments(requests), asked, strict=True):
         assert isinstance(experiment, Experiment)
@@ -175,14 +170,12 @@ def request_of(text: str, method: str) -> IceRequest:
 
 
 def texts(count: int) -> list[str]:
-    """Different texts of 40 words."""
     random = np.random.default_rng(3)
     drawn = random.integers(100, 1_000, (count, LENGTH))
     return [" ".join(f"w{word}" for word in row) for row in drawn]
 
 
 def ids_of(request: IceRequest) -> list[int]:
-    """Return ids; each word is a token."""
     return [int(word[1:]) for word in request.text.split()]
 
 
@@ -216,14 +209,14 @@ class ReleasedScores:
 def probability(
     asked: ReleasedInput, ids: Sequence[int], column: int | None = None
 ) -> tuple[float, int]:
-    """Return (softmax over the labels' logits at the predicted or given one, its index)."""
+    """Return the softmax probability of the predicted or given label, and the label's index."""
     logits = asked.model(input_ids=torch.tensor([list(ids)])).logits[0, -1, list(asked.labels)]
     place = int(logits.argmax()) if column is None else column
     return float(logits.softmax(dim=0)[place]), place
 
 
 def last_row_attention(asked: ReleasedInput) -> torch.Tensor:
-    """Return (L,) attention of the last position, mean over heads and layers; eager."""
+    """Return the attention of the last position to L tokens, averaged over heads and layers."""
     usual = asked.model.config._attn_implementation  # noqa: SLF001 - there is no public name
     asked.model.set_attn_implementation("eager")
     with torch.no_grad():
@@ -244,9 +237,11 @@ def gradient_norm(asked: ReleasedInput, token: int) -> torch.Tensor:
 
 
 def script(asked: ReleasedInput, method: str, masks: Sequence[Subset]) -> ReleasedScores:
-    """Predict, attribute, score the rationale, score every mask; W strict, d with ddof 0.
+    """Run the authors' script on one example: predict, attribute, and score the rationale and every
+    mask. Ties count as losses, and the effect uses ddof 0.
 
-    Every position is eligible; the model gets the kept ones alone, numbered from 0.
+    Every position may be selected. The model gets only the selected tokens, with positions numbered
+    from 0.
     """
     full, column = probability(asked, asked.ids)
     if method == "attention":

@@ -1,4 +1,4 @@
-"""Costs of ICE: `python -m bench.ice_cost`; prints the cost table of the metric's card.
+"""Measures the costs of ICE: `python -m bench.ice_cost` prints the cost table of the metric's page.
 
 Rows (forward passes of one text) and seconds of one core per example by operator and draws, on
 `embedded-hate` with attention, 40-word texts, five in a batch. Then 20,000 characters: seconds, and
@@ -41,7 +41,6 @@ LINES = tuple(f"{operator}:{draws}" for operator in OPERATORS for draws in DRAWS
 
 
 def main() -> None:
-    """Measure, print Markdown."""
     parser = argparse.ArgumentParser(prog="python -m bench.ice_cost", description=__doc__)
     parser.add_argument("--lines", nargs="+", choices=LINES, metavar="OPERATOR:DRAWS")
     parser.add_argument("--long", nargs="*", choices=OPERATORS, metavar="OPERATOR")
@@ -58,7 +57,6 @@ def main() -> None:
 
 
 def line(operator: str, draws: int) -> None:
-    """Print one row of the table."""
     taken, rows = [], 0.0
     for _ in range(ROUNDS):
         started = time.process_time()
@@ -69,7 +67,6 @@ def line(operator: str, draws: int) -> None:
 
 
 def long_ones(operators: Sequence[str]) -> None:
-    """Run a text of the greatest length."""
     if not operators:
         return
     text = " ".join(np.random.default_rng(0).choice(WORDS, MAX_TEXT).tolist())[:MAX_TEXT]
@@ -86,7 +83,6 @@ def long_ones(operators: Sequence[str]) -> None:
 
 
 def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:
-    """Run one batch."""
     options: dict[str, Any] = {"operators": [operator], "draws": draws}
     options |= {"aspects": ["sufficiency"]}
     if operator == "infill":
@@ -96,7 +92,6 @@ def run(operator: str, draws: int, some: list[str]) -> list[IceResult]:
 
 
 def texts(count: int, seed: int = 1) -> list[str]:
-    """Different texts of 40 words."""
     random = np.random.default_rng(seed)
     return [" ".join(random.choice(WORDS, LENGTH).tolist()) for _ in range(count)]
 

@@ -1,4 +1,5 @@
-"""ICE on real texts: `python -m bench.ice_faithfulness`; prints the tables of the metric's card.
+"""Measures ICE on real texts: `python -m bench.ice_faithfulness` prints the tables of the metric's
+page.
 
 `hate`: 300 HateXplain posts with human rationales on `embedded-hate`: attention, gradient,
 integrated gradients and the human rationales as explanations. `operators`: 60 of them under three
@@ -53,7 +54,6 @@ Json = dict[str, Any]
 
 
 def main() -> None:
-    """Score, sum up, print Markdown."""
     parser = argparse.ArgumentParser(prog="python -m bench.ice_faithfulness", description=__doc__)
     parser.add_argument("studies", nargs="*", default=list(STUDIES), metavar="STUDY")
     parser.add_argument("--data", type=Path, default=DATA)
@@ -81,7 +81,7 @@ def main() -> None:
 
 
 def asked_of(requests: Sequence[IceRequest]) -> list[ScoredIce]:
-    """Run all requests, some at a time."""
+    """Run all requests in groups."""
     scored: list[ScoredIce] = []
     for first in range(0, len(requests), TOGETHER):
         some = requests[first : first + TOGETHER]
@@ -105,7 +105,7 @@ def posts(data: Path) -> list[Json]:
 
 
 def hate(data: Path) -> Iterator[Json]:
-    """Yield four explanations of each post, deletion."""
+    """Yield requests with four explanations of each post, under deletion."""
     for row in posts(data)[:POSTS]:
         spans = list(marked_spans(row))
         yield {
@@ -118,7 +118,7 @@ def hate(data: Path) -> Iterator[Json]:
 
 
 def operators(data: Path) -> Iterator[Json]:
-    """Yield attention and gradient under three operators."""
+    """Yield requests with attention and gradient, under three operators."""
     found = posts(data)
     pool = [row["text"] for row in found[-POOL:]]
     for row in found[:WITH_OPERATORS]:
@@ -131,7 +131,7 @@ def operators(data: Path) -> Iterator[Json]:
 
 
 def nli(data: Path) -> Iterator[Json]:
-    """Yield attention against gradient on pairs."""
+    """Yield requests that compare attention with gradient on text pairs."""
     rows = [json.loads(line) for line in (data / "esnli.jsonl").open(encoding="utf-8")]
     rows.sort(key=lambda row: hashlib.sha256(row["id"].encode()).digest())
     for row in rows[:PAIRS]:
@@ -161,7 +161,6 @@ def marked_spans(row: Json) -> Iterator[Json]:
 
 
 def markdown(report: IceBatchReport) -> Iterator[str]:
-    """Yield the tables."""
     yield "| explanation | win rate | strict | ties | z | q | median effect | verdicts +/o/- | BH |"
     yield "|---|---|---|---|---|---|---|---|---|"
     yield from (line(result) for result in report.configurations)
@@ -189,7 +188,6 @@ def markdown(report: IceBatchReport) -> Iterator[str]:
 
 
 def line(result: IceConfigurationResult) -> str:
-    """Return one row of the first table."""
     verdicts = "/".join(str(count) for count in result.verdicts.values())
     over = result.over_examples
     return (
@@ -201,7 +199,6 @@ def line(result: IceConfigurationResult) -> str:
 
 
 def percent(interval: Interval) -> str:
-    """Format percent with its interval."""
     if interval.value is None or interval.low is None or interval.high is None:
         return "–"
     low, high = 100 * interval.low, 100 * interval.high
@@ -209,17 +206,14 @@ def percent(interval: Interval) -> str:
 
 
 def shown(interval: Interval) -> str:
-    """Format with its interval."""
     return f"{rounded(interval.value)} [{rounded(interval.low)}, {rounded(interval.high)}]"
 
 
 def small(value: float | None) -> str:
-    """Format with one significant digit."""
     return "–" if value is None else f"{value:.1g}"
 
 
 def rounded(value: float | None) -> str:
-    """Format with two decimals."""
     return "–" if value is None else f"{value:.2f}"
 
 

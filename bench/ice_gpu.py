@@ -1,4 +1,5 @@
-"""ICE on a GPU: several examples in one batch against one forward pass per draw, in bfloat16.
+"""Compares ICE on a GPU with several examples per batch with one forward pass per draw, in
+bfloat16.
 
 Its models are random ones of given shapes behind the port, with a tokenizer of whole words.
 """
@@ -60,7 +61,6 @@ SQUARE = 8_192  # of the matrices that the peak is measured on
 
 
 def measured() -> dict[str, Any] | None:
-    """Measure each shape; None without a GPU."""
     if not torch.cuda.is_available():
         return None
     peak = peak_flops()
@@ -72,8 +72,8 @@ def measured() -> dict[str, Any] | None:
 
 
 def of_shape(config: Any, peak: float) -> dict[str, float]:
-    """Return seconds per example, ratio to the loop, and share of the peak: the needed products
-    with weights over all of its time."""
+    """Return the seconds per example, the ratio to the loop, and the share of the device's peak
+    rate."""
     model, words = random_model(config, "cuda", "bfloat16"), tokenizer()
     ports.bind(behind_the_port(model, words, "cuda", "bfloat16"))
     requests = [request_of(number) for number in range(EXAMPLES)]
@@ -99,25 +99,21 @@ def of_shape(config: Any, peak: float) -> dict[str, float]:
 
 
 def width(config: Any) -> int:
-    """Return the width of the hidden states."""
     return int(config.hidden_size)
 
 
 def request_of(number: int) -> IceRequest:
-    """Return a request with a different text of 40 words per number."""
     drawn = np.random.default_rng(number).integers(100, 1_000, LENGTH)
     text = " ".join(f"w{word}" for word in drawn)
     return IceRequest(text=text, attribution="attention", options=OPTIONS)
 
 
 def reading_ids(ids: Sequence[int], subset: Sequence[int]) -> list[int]:
-    """Return the remaining tokens."""
     return [ids[place] for place in subset]
 
 
 @torch.no_grad()
 def loop(model: Any, examples: Sequence[Sequence[Sequence[int]]]) -> list[float]:
-    """Run one forward pass per row and fetch its answer, as the scripts do."""
     found = []
     for rows in examples:
         for row in rows:
@@ -147,7 +143,7 @@ def median_seconds(way: Callable[[], object]) -> float:
 
 
 class OneModel:
-    """The port `shared.models.ports.Models` over one causal model for any name."""
+    """Implements `shared.models.ports.Models` with one causal model for every name."""
 
     def __init__(self, model: LocalLanguageModel) -> None:
         self._model = model
@@ -189,7 +185,6 @@ def random_model(config: Any, device: str = "cpu", dtype: str = "float32") -> An
 
 
 def behind_the_port(model: Any, words: Any, device: str = "cpu", dtype: str = "float32") -> Models:
-    """Return the model behind the metrics' port."""
     use = ModelUse(name="random", revision="1", sha256="0" * 64, device=device, dtype=dtype)
     weights = LoadedModel(
         model=model.requires_grad_(requires_grad=False),

@@ -1,4 +1,5 @@
-"""Possible savings of ICE by a trie of prefixes: `python -m bench.ice_prefixes`; prints Markdown.
+"""Computes how much ICE could save by a trie of prefixes: `python -m bench.ice_prefixes` prints
+Markdown.
 
 Under `delete` a causal model reads rows that keep some tokens of one text, in order. Rows with a
 common beginning could share one key-value cache, so that only the nodes of the rows' trie would be
@@ -25,7 +26,7 @@ Places = tuple[int, ...]
 
 
 def rows(units: int, size: int, draws: int) -> list[Places]:
-    """Return the kept places of each draw, then the remaining ones of each."""
+    """Return the kept positions of each draw, then the remaining positions of each."""
     random = generator(0, "null", "tokens", units, size)
     drawn = placed(Subsets(units, size), random, first=draws)
     kept = list(islice(drawn, draws))
@@ -34,7 +35,8 @@ def rows(units: int, size: int, draws: int) -> list[Places]:
 
 
 def share_computed(of_rows: Iterable[Places], after: int = 0) -> float:
-    """Return trie nodes over tokens read, with `after` more tokens per distinct row; (0, 1]."""
+    """Return the number of trie nodes divided by the number of tokens, (0, 1]. Each distinct row
+    has `after` more tokens."""
     distinct = set(of_rows)
     nodes = {row[:length] for row in distinct for length in range(1, len(row) + 1)}
     behind = after * len(distinct)

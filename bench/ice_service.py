@@ -1,4 +1,5 @@
-"""ICE through the whole service: jobs per second of several clients, and of one batch here."""
+"""Measures ICE through the whole service: jobs per second of several clients, and of one batch in
+this process."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ Json = dict[str, Any]
 
 
 def measured(jobs: int) -> dict[str, float]:
-    """Measure attention on `embedded-hate`, 50 draws, deletion; all texts different."""
+    """Measure attention on `embedded-hate` with 50 draws, deletion, and different texts."""
     telemetry.configure_logging("warning", "console")
     ports.bind(LocalModels(load_catalogue(settings().models_file)))
     work = bodies(jobs)
@@ -52,7 +53,6 @@ def measured(jobs: int) -> dict[str, float]:
 
 
 def bodies(number: int) -> list[Json]:
-    """This many requests, all of different texts."""
     rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
     return [
         {
@@ -66,7 +66,8 @@ def bodies(number: int) -> list[Json]:
 
 
 def through_service(url: str, work: Sequence[Json], clients: int) -> float:
-    """Return jobs per second: every client posts, waits for its result, and posts the next."""
+    """Return jobs per second if every client posts, waits for its result, and posts the next
+    request."""
 
     def post(body: Json) -> None:
         answer = client.post("/v1/scores/ice", json=body, headers=WAIT)

@@ -1,4 +1,4 @@
-"""Error rates of ICE on explanations without knowledge: `python -m bench.ice_sizes`.
+"""Measures how often ICE calls random explanations significant: `python -m bench.ice_sizes`.
 
 Random explanations of three kinds, contiguous passages, whole words and values, on `embedded-hate`
 under `delete`, `mask` and `infill`. Prints the mean win rate, and the share of two-sided p-values
@@ -62,7 +62,6 @@ Json = dict[str, Any]
 
 
 def main() -> None:
-    """Score, sum up, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.ice_sizes", description=__doc__)
     parser.add_argument("--data", type=Path, help="hatexplain.jsonl")
     parser.add_argument("--models", type=Path, default=Path("models.toml"))
@@ -88,7 +87,6 @@ def posts(path: Path, count: int) -> list[str]:
 
 
 def everyday(count: int) -> Iterator[str]:
-    """Sentences of 15 to 60 everyday words, in any order."""
     random = np.random.default_rng(0)
     for _ in range(count):
         yield " ".join(random.choice(EVERYDAY, int(random.integers(15, 61))))
@@ -96,8 +94,8 @@ def everyday(count: int) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Size:
-    """tests, texts: counts. win_rate: mean, with its interval. shares: by level, (observed,
-    expected, standard error over texts)."""
+    """The counts of tests and texts, the mean win rate with its interval, and the shares of small
+    p-values. `shares` maps a level to (observed, expected, standard error over texts)."""
 
     tests: int
     texts: int
@@ -108,8 +106,8 @@ class Size:
 def sizes(
     texts: Sequence[str], kinds: Sequence[str] = KINDS, more: Json | None = None
 ) -> dict[str, Size]:
-    """Return sizes by kind, operator and aspect. more: fields that replace the design's. The port
-    `Models` must be bound."""
+    """Return the error rates by kind, operator and aspect. `more` replaces fields of the design.
+    Call `bind` first."""
     tests: dict[str, list[tuple[int, IceTest]]] = defaultdict(list)
     for number, text in enumerate(texts):
         for kind, body in bodies(text, number):
@@ -145,7 +143,6 @@ def bodies(text: str, number: int) -> Iterator[tuple[str, Json]]:
 
 
 def spans_of(text: str) -> list[dict[str, int]]:
-    """Return the spans of the words between blanks."""
     found, end = [], 0
     for word in text.split():
         start = text.index(word, end)
@@ -155,12 +152,11 @@ def spans_of(text: str) -> list[dict[str, int]]:
 
 
 def named(rationales: Sequence[list[dict[str, int]]]) -> list[Json]:
-    """Return the rationales with different names."""
     return [{"name": f"random {n}", "rationale": one} for n, one in enumerate(rationales)]
 
 
 def size(tests: Sequence[tuple[int, IceTest]]) -> Size:
-    """Count by text: explanations of a text share draws."""
+    """Return the error rates over texts, because explanations of a text share draws."""
     keys = [str(number) for number, _ in tests]
     rates = mean("win rate", [test.win_rate for _, test in tests], keys, (0.0, 1.0))
     shares = {}
@@ -172,12 +168,11 @@ def size(tests: Sequence[tuple[int, IceTest]]) -> Size:
 
 
 def attained(draws: int, level: float) -> float:
-    """Return the probability of p at or under a level by chance, for draws without ties."""
+    """Return the probability that p is at most this level by chance, if no draws tie."""
     return min(1.0, 2 * math.floor(level / 2 * (draws + 1) + 1e-9) / (draws + 1))
 
 
 def markdown(found: dict[str, Size]) -> Iterator[str]:
-    """Yield a table."""
     heads = [f"p ≤ {level:g} (by chance)" for level in LEVELS]
     yield " | ".join(["| explanation, operator, side", "tests", "texts", "win rate", *heads]) + " |"
     yield "|---" * (4 + len(LEVELS)) + "|"

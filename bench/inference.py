@@ -1,4 +1,5 @@
-"""Inference against the plain code: `python -m bench.inference`; the last line is JSON.
+"""Compares the speed of inference with plain code: `python -m bench.inference`. The last line is
+JSON.
 
 Paired: in every round each way takes its turn on the same rows; medians over rounds.
 `concurrent_vs_offline`: share of the throughput of one offline, length-sorted batch run of the same
@@ -48,7 +49,6 @@ Way = Callable[[], object]
 
 
 def main() -> None:
-    """Measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.inference", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="after a warm-up (default 5)")
     rounds = parser.parse_args().rounds
@@ -88,14 +88,12 @@ def _seconds(way: Way) -> float:
 
 
 def short_texts() -> list[str]:
-    """Different texts of 3 to 24 words."""
     random = np.random.default_rng(0)
     count = CALLERS * TEXTS_EACH
     return [" ".join(random.choice(WORDS, random.integers(3, 25))) for _ in range(count)]
 
 
 def concurrent(hate: LocalClassifier) -> Way:
-    """Run 64 threads with two texts each."""
     texts = short_texts()
     calls = [texts[n : n + TEXTS_EACH] for n in range(0, len(texts), TEXTS_EACH)]
 
@@ -107,7 +105,8 @@ def concurrent(hate: LocalClassifier) -> Way:
 
 
 def offline(hate: LocalClassifier, batch: int = 32) -> Way:
-    """Run the usual script: sorted by length, padded to the longest of each batch."""
+    """Score the texts as scripts usually do: sorted by length, and padded to the longest text of
+    each batch."""
     texts = sorted(short_texts(), key=len)
     weights = hate._weights  # noqa: SLF001 - the same weights, asked directly
 
@@ -139,7 +138,8 @@ def random_gpt2() -> LocalLanguageModel:
 
 
 def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:
-    """Return (judge_rows, one pass a row) over 8 kept tokens of 40, the template's always."""
+    """Return two functions that score rows with 8 of 40 tokens: `judge_rows`, and one pass per row.
+    Template tokens are always kept."""
     text = " ".join(f"w{n}" for n in range(300, 300 + LENGTH))
     example = Example(text=text, template=template)
     tokens = model.tokens([example])[0]
@@ -159,7 +159,7 @@ def deletions(model: LocalLanguageModel, template: Template) -> tuple[Way, Way]:
 
 @torch.inference_mode()
 def loop(model: LocalLanguageModel, rows: Sequence[Sequence[int]]) -> Any:
-    """Return (R, L) probabilities by one full forward pass a row, as the paper's scripts do."""
+    """Return (R, L) probabilities from one full forward pass per row, as the paper's scripts do."""
     torch_model = model._weights.model  # noqa: SLF001 - the same weights, asked directly
     found = []
     for row in rows:

@@ -1,4 +1,4 @@
-"""One text per request: our durable jobs, and the batches under them, against infinity's server.
+"""Compares jobs with one text each, and the model worker's batches, with infinity's server.
 
 `python -m bench.infinity --server ENVIRONMENT/bin`: the last line is JSON. The environment must be
 separate, since its transformers is older: `pip install torch "infinity-emb[server]==0.0.78"
@@ -75,14 +75,11 @@ Rate = Callable[[list[str], int], float]  # texts and callers at once to request
 
 
 def texts(number: int, turn: int) -> list[str]:
-    """Return texts that differ in all turns, so that no cache can answer."""
     rows = [json.loads(line)["text"] for line in POSTS.read_text("utf-8").splitlines()]
     return [f"{turn} {place} {text}" for place, text in enumerate(islice(cycle(rows), number))]
 
 
 def posted(url: str, path: str, body: Callable[[str], Json], is_job: bool) -> Rate:
-    """Let every client post, wait for its answer, and post the next."""
-
     def rate(asked: list[str], clients: int) -> float:
         def post(text: str) -> None:
             answer = client.post(path, json=body(text), headers=WAIT if is_job else {})
@@ -102,7 +99,7 @@ def posted(url: str, path: str, body: Callable[[str], Json], is_job: bool) -> Ra
 
 
 def called() -> Rate:
-    """Use the model worker's batches from threads of this process."""
+    """Send texts to the model worker's batches from threads of this process."""
     model = LocalModels(load_catalogue(settings().models_file)).classifier(HATE)
 
     def rate(asked: list[str], callers: int) -> float:
@@ -120,7 +117,6 @@ def _rate(pool: ThreadPoolExecutor, ask: Callable[[str], object], asked: Sequenc
 
 @contextmanager
 def engine(commands: Path, weights: Path) -> Iterator[Rate]:
-    """Run infinity's engine in a separate process."""
     command = [str(commands / "python"), "-c", ENGINE, str(weights)]
     pipes: Json = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen(  # noqa: S603 - what was named
@@ -185,7 +181,6 @@ def save_weights(folder: Path) -> None:
 
 
 def compared(ours: Rate, theirs: Rate, requests: int, rounds: int) -> Json:
-    """Return rates by number of callers, and the median of the rounds' ratios."""
     found: Json = {}
     for callers in CLIENTS:
         number = requests if callers > 1 else max(12, requests // 4)
@@ -203,7 +198,7 @@ def compared(ours: Rate, theirs: Rate, requests: int, rounds: int) -> Json:
 
 
 def measured(commands: Path, folder: Path, requests: int, rounds: int) -> Json:
-    """Run every comparison, each with only its two sides running."""
+    """Run every comparison. Only the two compared servers run at a time."""
     classifier = folder / "classifier"
     save_weights(classifier)
     with engine(commands, classifier) as theirs:

@@ -47,7 +47,6 @@ LATIN_SHARE = 0.6
 
 
 def labelled(folder: Path = DATA) -> Iterator[tuple[str, str]]:
-    """Yield (language, text) of every row."""
     for file in FILES:
         for line in (folder / file).read_text("utf-8").splitlines():
             row = json.loads(line)
@@ -59,7 +58,6 @@ def labelled(folder: Path = DATA) -> Iterator[tuple[str, str]]:
 
 
 def measure(folder: Path = DATA) -> dict[str, Any]:
-    """Return shares by language for texts in a usual script."""
     found = [(code, find_language(text).code) for code, text in labelled(folder)]
     usual = [(code, answer) for code, answer in found if code != ROMANISED]
     decided = [(code, answer) for code, answer in usual if answer != UNDECIDED]
@@ -101,7 +99,6 @@ def foreign(texts: Sequence[str]) -> list[HatexscoreResult]:
 
 
 def scored(folder: Path = DATA) -> dict[str, int]:
-    """Count results over all posts, with the bound models."""
     learned = models().judge("embedded-hate").languages
     reports = foreign([text for code, text in labelled(folder) if code not in learned])
     numbers = [(one.components.qf, one.components.cc, one.score) for one in reports]

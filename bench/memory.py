@@ -54,7 +54,8 @@ def requests() -> Iterator[tuple[str, Json]]:
 
 
 def send_until(end: float, url: str, work: Iterator[tuple[str, Json]], lock: threading.Lock) -> int:
-    """Send request after request until `end`, a monotonic time. Return how many were answered."""
+    """Send requests one after the other until `end`, a monotonic time. Return the number of
+    answers."""
     answered = 0
     with httpx.Client(base_url=url, timeout=120, headers={"Prefer": "wait=30"}) as client:
         while time.monotonic() < end:
@@ -77,7 +78,7 @@ def process_name(process: psutil.Process) -> str:
 
 
 def look(highest: dict[str, list[float]], third: int) -> None:
-    """Enter the resident mebibytes of every process below this one where they are a new highest."""
+    """Record the highest resident memory so far of every child process, in MiB."""
     for process in psutil.Process().children(recursive=True):
         try:
             values = highest[process_name(process)]
@@ -87,7 +88,6 @@ def look(highest: dict[str, list[float]], third: int) -> None:
 
 
 def main() -> None:
-    """Start a service, send requests, and print a row for each process."""
     parser = argparse.ArgumentParser(prog="python -m bench.memory", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30)
     minutes = parser.parse_args().minutes

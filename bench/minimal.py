@@ -1,7 +1,8 @@
-"""The minimal system for the same work: validate, insert one row, push one message, run one task.
+"""A minimal system for comparison: it validates a body, inserts a row, pushes a message, and runs a
+task.
 
 `python -m bench.minimal gateway` serves HTTP at PORT; `python -m bench.minimal worker` runs a bare
-Celery task. No recovery, no leases, no problems, no limits: lost jobs stay lost.
+Celery task. It has no recovery, leases, error documents or limits, and does not find lost jobs.
 """
 
 from __future__ import annotations

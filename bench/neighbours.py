@@ -1,4 +1,5 @@
-"""Small HateXScore requests alone and beside 30 large ICE requests: `python -m bench.neighbours`.
+"""Measures small HateXScore requests alone, and while 30 large ICE requests run: `python -m
+bench.neighbours`.
 
 The ICE requests are of another tenant, then of the same one. One small request at a time; seconds
 from the post to the result. The last line is JSON. Target: p95 at most three times that alone.
@@ -37,7 +38,6 @@ SMALL: Json = {
 
 
 def tenant(stack: Stack, name: str) -> httpx.Client:
-    """Return a client with a new key of this tenant."""
     command = [sys.executable, "-m", "services.gateway.keys", "--var", str(stack.folder)]
     options = ["create", "--tenant", name, "--requests-per-minute", "1000000"]
     made = subprocess.run(  # noqa: S603 - our own command line
@@ -61,7 +61,7 @@ def seconds_of(client: httpx.Client, number: int) -> float:
 
 @contextmanager
 def large_requests(client: httpx.Client) -> Iterator[None]:
-    """Have large ICE requests in the service during the block."""
+    """Keep large ICE requests running in the service during the block."""
     texts = [body["text"] for body in bodies(4 * LARGE)]
     ids = []
     for number in range(LARGE):
@@ -86,7 +86,6 @@ def quantiles(client: httpx.Client, number: int, first: int) -> dict[str, float]
 
 
 def main() -> None:
-    """Start a service with keys, measure, print."""
     parser = argparse.ArgumentParser(prog="python -m bench.neighbours", description=__doc__)
     parser.add_argument("--requests", type=int, default=40, help="small ones (default 40)")
     number = parser.parse_args().requests

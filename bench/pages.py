@@ -1,4 +1,5 @@
-"""Pages over 50,000 lines: a batch, a comparison of two, the next line of a queue, the start.
+"""Measures pages of batches with 50,000 lines: a batch, a comparison, the next line of a review
+queue, the start page.
 
 `python -m bench.pages`: the last line is JSON. Rows of the results table are filled by SQL, as the
 scheduler writes them; the gateway is real, over real HTTP, with a separate PostgreSQL. Each page
@@ -125,7 +126,8 @@ def fill(engine: Engine, lines: int, report: dict[str, Any]) -> None:
 
 
 def fill_comparison(engine: Engine, lines: int) -> None:
-    """Insert two batches over the same texts, with jobs; and a month of hours of five models."""
+    """Insert two batches with the same texts and their jobs, and a month of hourly sums of five
+    models."""
     with engine.begin() as connection:
         for batch, factor in ((LEFT, 7919), (RIGHT, 7907)):
             named = _named(batch, lines, {}) | {"job": f"job_{batch[-1]}", "factor": factor}
@@ -156,7 +158,7 @@ def _analyze(engine: Engine) -> None:
 
 
 def comparison(lines: int) -> dict[str, Any]:
-    """Return the heaviest report: every cell, 200 changes, all pairs of verdicts."""
+    """Return the largest possible report: every cell, 200 changes, all pairs of verdicts."""
     interval = {"value": 0.03, "low": 0.02, "high": 0.04, "of": lines}
     numbers = dict.fromkeys(("first", "second", "p_value", "p_t", "p_randomization"), 0.5)
     differences = [
@@ -183,8 +185,9 @@ def comparison(lines: int) -> dict[str, Any]:
 
 
 def measured(url: str, engine: Engine, rounds: int, lines: int) -> dict[str, dict[str, float]]:
-    """Return page → the first, median and slowest milliseconds, its budget, and bytes of HTML. The
-    first view of a batch reads a summary of its lines, which the gateway caches for a minute."""
+    """Return for each page the first, median and longest time in milliseconds, its budget, and the
+    bytes of HTML. The first view of a batch reads a summary of its lines, which the gateway caches
+    for a minute."""
     found = {}
     with httpx.Client(base_url=url, timeout=60) as client:
         client.get(COMPARE).raise_for_status()
@@ -211,7 +214,6 @@ def measured(url: str, engine: Engine, rounds: int, lines: int) -> dict[str, dic
 
 
 def main() -> int:
-    """Start the servers, fill them, and ask for every page."""
     parser = argparse.ArgumentParser(prog="python -m bench.pages", description=__doc__)
     parser.add_argument("--lines", type=int, default=LINES)
     parser.add_argument("--rounds", type=int, default=ROUNDS)

@@ -1,4 +1,4 @@
-"""Jobs in one table against jobs in daily partitions, and the costs of their retention.
+"""Compares jobs in one table with jobs in daily partitions, and the costs of deleting old jobs.
 
 `python -m bench.partitions`: the last line is JSON. `job_cpu`: CPU of PostgreSQL per job (accepted,
 claimed, ended, its facts written, read) in partitions over that in one table (target at most 1.1;
@@ -79,7 +79,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Ledger:
-    """A database of the server, through one connection."""
+    """A database of the server, used through one connection."""
 
     name: str
     engine: Engine
@@ -92,7 +92,7 @@ class Ledger:
             return found.scalar() if found.returns_rows else None
 
     def maintain(self, statement: str) -> None:
-        """Run a statement that is impossible in a transaction."""
+        """Run a statement that cannot run in a transaction."""
         with self.engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
             connection.execute(text(statement))
 
@@ -106,7 +106,7 @@ class Ledger:
         self.cpu[what].append(after.user + after.system - before.user - before.system)
 
     def fill(self, since: datetime, until: datetime, count: int, size: int) -> None:
-        """Insert ended jobs of this time; size: bytes of a request."""
+        """Insert ended jobs of this time. `size` is the number of bytes of a request."""
         self.run(
             FILL.format(words=WORDS),
             since=since,
@@ -118,7 +118,7 @@ class Ledger:
 
 @contextmanager
 def ledgers(today: datetime) -> Iterator[tuple[Ledger, Ledger]]:
-    """Yield one table, and partitions for `DAYS` and more."""
+    """Yield a ledger with one table, and one with partitions."""
     with tempfile.TemporaryDirectory() as folder:
         server = Postgres(Path(folder) / "postgres")
         url = make_url(sqlalchemy_url(server.url))
@@ -146,7 +146,7 @@ def ledgers(today: datetime) -> Iterator[tuple[Ledger, Ledger]]:
 
 
 def job_turn(ledger: Ledger, number: int) -> None:
-    """Run `number` jobs from acceptance to reading."""
+    """Accept, claim, finish and read `number` jobs."""
     request = {"text": "a" * BYTES}
     result = {"score": 0.5, "evidence": "b" * (3 * BYTES)}
     with ledger.measured("accept"):
@@ -209,7 +209,7 @@ def forget_by_day(ledger: Ledger, today: datetime) -> None:
 
 
 def retained(ledger: Ledger, forget: Callable[[], None]) -> Json:
-    """Return CPU seconds and log bytes of deleting a day."""
+    """Return the CPU seconds and log bytes that deleting a day takes."""
     ledger.maintain("CHECKPOINT")
     before = ledger.run("SELECT pg_current_wal_insert_lsn()")
     with ledger.measured("retention"):
@@ -220,7 +220,7 @@ def retained(ledger: Ledger, forget: Callable[[], None]) -> Json:
 
 
 def scanned(ledger: Ledger, statement: str, **values: Any) -> Json:
-    """Return the buffers and the time of a statement with a warm cache."""
+    """Return the buffers that a statement reads and its time, with a warm cache."""
     for _ in range(2):
         [found] = ledger.run(SCAN + statement, **values)
     plan = found["Plan"]
@@ -229,7 +229,8 @@ def scanned(ledger: Ledger, statement: str, **values: Any) -> Json:
 
 
 def measure(number: int, rounds: int, old: int, many: int) -> Json:
-    """number: jobs in a turn. rounds: turns. old: jobs to delete. many: jobs to pass over."""
+    """Return the measurements. `number` is the number of jobs in a turn, `rounds` that of turns,
+    `old` that of jobs to delete, and `many` that of jobs to skip."""
     now = datetime.now(UTC)
     today = partitions.midnight(now)
     with ledgers(today) as (one, days):
@@ -261,7 +262,6 @@ def measure(number: int, rounds: int, old: int, many: int) -> Json:
 
 
 def _per_job(ledger: Ledger, number: int) -> dict[str, float]:
-    """Return medians without the first turn."""
     counts = {"list": number // 10}
     return {
         what: round(1_000 * statistics.median(taken[1:]) / counts.get(what, number), 4)

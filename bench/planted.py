@@ -1,13 +1,15 @@
-"""Ground truth: `python -m bench.planted`; prints a table of results, then one JSON line.
+"""Tests the metrics on data with a known truth: `python -m bench.planted` prints a table of
+results, then a line of JSON.
 
-Models learn labels whose cause we planted, and explanations range from the true cause to random
-words; so the correct result of each metric is known. `--level 0`: judges made of arithmetic,
-`--level 1`: a small transformer for each plant and seed, up to a minute of two cores each; one with
-an accuracy below 96 % is named and left out. `--texts`, `--size-texts`, `--seeds` and `--plants`
-make it smaller; every row has its number of explanations. A row whose field a metric does not
-report is "not shown". A row whose interval includes the required value is "too few to tell". Models
-are kept in `--store`; `--items 0` leaves the other metrics out, so that a run can be made plant by
-plant, and `--rows random` or `causeless` row by row.
+Models learn labels with a planted cause, and explanations range from the true cause to random
+words. The correct result of each metric is therefore known. `--level 0` uses judges that compute
+labels by arithmetic. `--level 1` trains a small transformer for each plant and seed, in up to a
+minute on two cores. A model with an accuracy below 96 % is reported and left out. `--texts`,
+`--size-texts`, `--seeds` and `--plants` make it smaller; every row has its number of explanations.
+A row whose field a metric does not report is "not shown". A row whose interval includes the
+required value is "too few to tell". Models are kept in `--store`, so that a run can be split by
+plant. `--items 0` leaves out the other metrics, and `--rows random` or `causeless` limits the run
+to these rows.
 """
 
 from __future__ import annotations
@@ -35,8 +37,9 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Claim:
-    """A required result. low, high: bounds of the measured number; size: bounds around the level
-    attained by the number of draws, for judges without ties; with ties only `high` applies."""
+    """A required result. `low` and `high` bound the measured number. If `size`, the bounds are
+    around the level that the number of draws can attain. For judges with ties only `high`
+    applies."""
 
     metric: str
     plant: str
@@ -121,7 +124,8 @@ OTHERS = (
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes of a run. level: 0 arithmetic, 1 trained. store: folder of trained models."""
+    """The sizes of a run. `level` is 0 for arithmetic and 1 for trained judges. `store` is the
+    folder of trained models."""
 
     level: int
     texts: int
@@ -136,7 +140,8 @@ class Sizes:
 
 
 def measure(plants: Sequence[str], sizes: Sizes) -> Json:
-    """Return `ratios`: the measured number of each claim; `figures`: models, tables and claims."""
+    """Return `ratios`, the measured number of each claim, and `figures`, the models, tables and
+    claims."""
     tables: dict[str, dict[str, Json]] = {"ICE": {}}
     models: Json = {}
     quoted = arithmetic(PLANTS["token"])
@@ -161,7 +166,7 @@ def _claims(plants: Sequence[str], metrics_shown: Collection[str]) -> list[Claim
 
 
 def _judges(plant: Plant, sizes: Sizes) -> Iterator[Trained]:
-    """Yield one judge by arithmetic, or one per seed."""
+    """Yield one arithmetic judge, or one trained judge per seed."""
     for seed in range(1 if sizes.level == 0 else sizes.seeds):
         judge = _judge(plant, seed, sizes)
         print(f"{plant.name}, seed {seed}: {_described(judge)}", file=sys.stderr, flush=True)
@@ -173,7 +178,7 @@ def _judge(plant: Plant, seed: int, sizes: Sizes) -> Trained:
 
 
 def _plant(plant: Plant, judges: Sequence[Trained], sizes: Sizes) -> dict[str, Json]:
-    """Return the rows of a plant over the judges that learned it; none: no row."""
+    """Return the rows of a plant over the judges that learned it, or no row if none did."""
     asked: list[Asked] = []
     found: list[Outcome] = []
     for seed, judge in enumerate(judges):
@@ -194,7 +199,8 @@ def _described(model: Trained) -> Json:
 
 
 def _other_metrics(quoted: Trained, items: int) -> dict[str, dict[str, Json]]:
-    """quoted: the judge of the plant `token` for HateXScore."""
+    """Return the rows of the other metrics. `quoted` is the judge of the plant `token`, for
+    HateXScore."""
     haf = metrics.haf(items)
     hlv = metrics.hlv(items)
     return {
@@ -225,8 +231,9 @@ def _monotone(found: dict[str, Json]) -> float:
 
 
 def checked(claim: Claim, tables: dict[str, dict[str, Json]], level: int) -> Json:
-    """Return the claim with its number; met None: not shown. open: not met, but the interval
-    includes a required value, so that the few explanations do not refute it."""
+    """Return the claim with its number. `met` is None if the number was not reported. `open`
+    means that it is not met, but its interval includes a required value, so more explanations
+    are needed."""
     row = tables[claim.metric].get(claim.plant, {}).get(claim.row, {})
     measured = _number(row, claim.field)
     low, high = claim.low, claim.high
@@ -261,7 +268,6 @@ def _number(row: Json, field: str) -> float | None:
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """Yield the table of claims."""
     yield "| metric | plant | explanation | field | must be | measured | n | |"
     yield "|---|---|---|---|---|---|---|---|"
     words = {True: "shown", False: "**missed**", None: "not shown"}
@@ -277,7 +283,6 @@ def markdown(figures: Json) -> Iterator[str]:
 
 
 def main() -> None:
-    """Measure and print."""
     import torch
 
     parser = argparse.ArgumentParser(prog="python -m bench.planted", description=__doc__)

@@ -1,10 +1,10 @@
 """Results of `consistency` for models whose answers and explanations are known by construction.
 
 The model answers yes if one of a hundred words, its cues, occurs in the text. It explains by
-quoting a word of the text: a quoted word is likely if it occurs in the prompt. So the answer
-depends on the text's one cue alone, and the explanation on the quoted word: the cue (`faithful`),
-another word (`unfaithful`), or any (`random`, from the null). All other words change both a little,
-by their letters only, to prevent ties of contributions.
+quoting a word of the text, which is likely if it occurs in the prompt. The answer therefore depends
+only on the text's cue, and the explanation on the quoted word: the cue (`faithful`), another word
+(`unfaithful`), or a random word (`random`). All other words change both slightly, by their letters,
+to prevent ties of contributions.
 """
 
 from __future__ import annotations
@@ -57,14 +57,15 @@ _ASKED = re.compile(r"Text: (.*?)\n\n", re.DOTALL)
 
 @lru_cache(maxsize=1_000)
 def _letters(word: str, purpose: str) -> float:
-    """Return a number in [-1, 1) that does not depend on the meaning."""
+    """Return a number in [-1, 1) that depends only on the letters."""
     digest = hashlib.blake2b(f"{purpose} {word}".encode(), digest_size=6).digest()
     return 2 * int.from_bytes(digest, "big") / 256**6 - 1
 
 
 @dataclass(frozen=True)
 class CopyingModel:
-    """`Models`, a judge and a writer in one. quotes: content of its explanations."""
+    """A judge and writer that also implements `Models`. `quotes` determines which word its
+    explanations quote."""
 
     quotes: Quotes = "faithful"
     noise: float = NOISE
@@ -98,7 +99,7 @@ class CopyingModel:
         return 1 / (1 + math.exp(-odds))
 
     def generate(self, prompts: Sequence[Prompt], sampling: Sampling) -> list[Completion]:
-        """Return an explanation for each that quotes one word of the text."""
+        """Return for each prompt an explanation that quotes one word of the text."""
         written = [self._explanation(_text_of(one), sampling.seed) for one in prompts]
         return self.score(prompts, written)
 
@@ -139,7 +140,6 @@ def _text_of(prompt: Prompt) -> str:
 
 @contextmanager
 def copying(model: CopyingModel) -> Iterator[None]:
-    """Bind the model in the block."""
     ports.bind(cast(ports.Models, model))
     try:
         yield
@@ -168,7 +168,7 @@ def results(quotes: Quotes, texts: int, **parameters: Any) -> list[ConsistencyRe
 
 
 def consistency(texts: int) -> dict[str, Json]:
-    """Return the three rows, each of `texts` explanations."""
+    """Return the three rows, each over `texts` explanations."""
     return {row: _row(results(row, texts)) for row in ROWS}
 
 
@@ -191,7 +191,7 @@ def _row(found: Sequence[ConsistencyResult]) -> Json:
 
 
 def _off_chance(found: ConsistencyResult) -> float | None:
-    """Return the score less its mean with the parts of random rivals."""
+    """Return the score minus the mean score of random alternatives."""
     nulls = nulls_of(found)
     spans, words = nulls["simulatability"].mean, nulls["attribution"].mean
     if found.score is None or spans is None or words is None:

@@ -1,7 +1,7 @@
-"""Results of ICE for explanations whose truth is known.
+"""Computes the results of ICE for explanations whose truth is known.
 
-A row is one kind of explanation of one plant. S is the sufficiency test, N the necessity test, both
-one-sided; I and the reading follow from both. Values that the metric does not report (yet) are
+A row is one kind of explanation of one plant. S is the one-sided sufficiency test and N the
+one-sided necessity test. I is their interaction. Values that the metric does not report are
 null.
 """
 
@@ -30,7 +30,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class Asked:
-    """An explanation of a text. kind: of its random rivals; target: the explained label."""
+    """An explanation of a text. `kind` is the kind of random explanations it is compared with, and
+    `target` the explained label."""
 
     row: str
     text: PlantedText
@@ -41,7 +42,7 @@ class Asked:
 
     @property
     def of_size(self) -> bool:
-        """Return True if the row counts false positives of explanations without knowledge."""
+        """Return True if the row counts false positives of random explanations."""
         return self.row.startswith(("random", "causeless"))
 
     def request(self) -> IceRequest:
@@ -60,7 +61,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of one explanation. None: not reported."""
+    """The outcome of one explanation. A value that the metric does not report is None."""
 
     p: dict[str, float | None]  # by aspect
     against: dict[str, float | None]  # by aspect, the other side
@@ -73,7 +74,8 @@ class Outcome:
 
 
 def asked_of(plant: Plant, seed: int, texts: int) -> list[Asked]:
-    """Return all rungs of `texts` texts with label 1, and the rows of this plant alone."""
+    """Return explanations of every quality for `texts` texts with label 1, and the rows that only
+    this plant has."""
     random = generator(seed, "planted", plant.name, "ladder")
     found: list[Asked] = []
     for _ in range(texts):
@@ -95,7 +97,6 @@ def _asked(
 
 
 def _named(plant: Plant, one: Asked) -> Asked:
-    """Rename rows with two meanings: one of two causes, or both."""
     if plant.name == "OR" and one.row in ("true", "half"):
         both = len(one.text.cause) > 1
         row = {"true": "both" if both else "the only one", "half": "one of two"}[one.row]
@@ -104,7 +105,8 @@ def _named(plant: Plant, one: Asked) -> Asked:
 
 
 def _causeless(plant: Plant, random: Random, texts: int) -> list[Asked]:
-    """Return two neighbours of a text without planted words, against passages and tokens."""
+    """Return explanations by two neighbouring words in a text without planted words, to compare
+    with passages and with tokens."""
     found = []
     for _ in range(texts):
         text = plant.write(random, 0)
@@ -118,7 +120,7 @@ def _causeless(plant: Plant, random: Random, texts: int) -> list[Asked]:
 
 
 def size_asked(plant: Plant, seed: int, texts: int) -> list[Asked]:
-    """Return more random explanations, enough to estimate the test's size."""
+    """Return more random explanations, enough to estimate the test's error rate."""
     random = generator(seed, "planted", plant.name, "size")
     found = []
     for _ in range(texts):
@@ -161,7 +163,6 @@ def _outcome(components: Json, *, two_sided: bool) -> Outcome:
 
 
 def _sign(reading: Json) -> int | None:
-    """Return the sign of an interaction with p <= .05."""
     value, p = reading["interaction"], reading["p_interaction"]
     return None if value is None or p is None else int(np.sign(value)) * (p <= LEVEL)
 
@@ -174,7 +175,8 @@ def _attained(draws: int, *, sides: int) -> float | None:
 
 
 def table(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, Json]:
-    """Return by row: rates of small p with Wilson's intervals, ties, readings, verdicts."""
+    """Return for each row the rates of small p with Wilson intervals, ties, readings and
+    verdicts."""
     rows: dict[str, list[tuple[Asked, Outcome]]] = defaultdict(list)
     for one, outcome in zip(asked, found, strict=True):
         rows[one.row].append((one, outcome))
@@ -206,20 +208,17 @@ def _row(pairs: Sequence[tuple[Asked, Outcome]]) -> Json:
 
 
 def _rate(p: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
-    """Return [share of p <= .05, low, high]; None if the metric reports no such p."""
     return _shown(
         intervals.share([None if one is None else float(one <= LEVEL) for one in p], keys)
     )
 
 
 def _found(signs: Sequence[int | None], sign: int, keys: Sequence[str]) -> list[float] | None:
-    """Return [share of this sign, low, high]."""
     told = [None if one is None else float(one == sign) for one in signs]
     return _shown(intervals.share(told, keys))
 
 
 def _mean(rates: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
-    """Return [mean win rate, low, high]."""
     return _shown(intervals.mean("win rate", rates, keys, (0.0, 1.0)))
 
 
@@ -230,8 +229,9 @@ def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
 
 
 def areas(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, float | None]:
-    """Return P(a rung's p is smaller than another's), ties half, and the same of greater win rates.
-    The number of rivals does not bound win rates, but p >= 1/(placements + 1)."""
+    """Return the probability that a better explanation has a smaller p than a worse one, and that
+    it has a larger win rate. Ties count half. p cannot fall below 1/(placements + 1), but win rates
+    have no such limit."""
     p: dict[str, list[float]] = defaultdict(list)
     losses: dict[str, list[float]] = defaultdict(list)
     for one, outcome in zip(asked, found, strict=True):
@@ -247,7 +247,6 @@ def areas(asked: Sequence[Asked], found: Sequence[Outcome]) -> dict[str, float |
 
 
 def _rung(values: dict[str, list[float]], row: str) -> list[float]:
-    """Return a rung; the true ones of OR come from two rows."""
     own = values[row]
     return own or values["both"] + values["the only one"] if row == "true" else own
 

@@ -1,7 +1,8 @@
-"""Results of the other metrics with planted truth: HateXScore, FTC, CoT2EL, HAF, HLV.
+"""Computes the results of the other metrics on data with a known truth: HateXScore, FTC, CoT2EL,
+HAF, HLV.
 
-Every judge here is arithmetic or the planted model; every item is made of mild words. Fields that a
-metric does not report (yet) are null.
+Every judge is arithmetic or the planted model, and every item consists of mild words. Fields that a
+metric does not report are null.
 """
 
 from __future__ import annotations
@@ -50,14 +51,12 @@ Json = dict[str, Any]
 
 
 def share(hits: Sequence[float | None], keys: Sequence[str]) -> list[float] | None:
-    """Return [value, low, high] of zeros and ones; None without any."""
     return _shown(intervals.share(hits, keys))
 
 
 def mean(
     name: str, values: Sequence[float | None], keys: Sequence[str], least: float = 0.0
 ) -> list[float] | None:
-    """Return [value, low, high] of values in [least, 1]."""
     return _shown(intervals.mean(name, values, keys, (least, 1.0)))
 
 
@@ -68,7 +67,8 @@ def _shown(found: intervals.IntervalEstimate) -> list[float] | None:
 
 
 def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
-    """hateful := the planted word; the quotation is the cause, or any other word of the text."""
+    """Return the rows of HateXScore. A text is hateful if it has the planted word. The quotation is
+    this word or another word of the text."""
     from bench.planted_model import judged_by
 
     random = generator(0, "planted", "hatexscore")
@@ -91,7 +91,8 @@ def hatexscore(model: Trained, texts: int) -> dict[str, Json]:
 
 
 def _once(text: PlantedText, random: Random) -> int:
-    """Return any word that the text has once, possibly the cause: its quotation is one place."""
+    """Return a random word that occurs once in the text, so that its quotation has one position. It
+    may be the cause."""
     single = [place for place, word in enumerate(text.words) if text.words.count(word) == 1]
     return int(random.choice(single))
 
@@ -139,11 +140,12 @@ def _reader() -> LocalModels:
 
 @dataclass(frozen=True)
 class ToyJudge:
-    """A judge of pairs: contradicted if one text is negated and the other is not; entailed if the
-    first has every content word of the second. It is `Models`, judge and similarity in one.
+    """A judge of text pairs that also implements `Models` and similarity. A pair is a contradiction
+    if one text is negated and the other is not, and an entailment if the first text has every
+    content word of the second.
 
-    sure: P of its label. always: True if it calls everything entailed. noise: the change of P by
-    the letters of a pair, to prevent ties.
+    `sure` is P of its label. If `always`, it calls every pair an entailment. `noise` is a change of
+    P by the letters of a pair, to prevent ties.
     """
 
     always: bool = False
@@ -179,7 +181,6 @@ class ToyJudge:
         return of_head(rows, None, self.labels)
 
     def similarities(self, pairs: Sequence[Pair]) -> Floats:
-        """Return shared content words over all of them."""
         sets = [(_content(pair.a), _content(pair.b)) for pair in pairs]
         return np.array([len(a & b) / len(a | b) if a | b else 1.0 for a, b in sets])
 
@@ -188,13 +189,12 @@ NEGATIONS = {"no", "not", "never", "nobody"}
 
 
 def _letters(example: Example) -> float:
-    """Return a number in [0, 1) that does not depend on the meaning."""
+    """Return a number in [0, 1) that depends only on the letters."""
     digest = hashlib.blake2b(repr((example.text, example.text_pair)).encode(), digest_size=6)
     return float(int.from_bytes(digest.digest(), "big") / 256**6)
 
 
 def _toy_label(premise: str, hypothesis: str) -> int:
-    """Return the index of entailment, neutral or contradiction."""
     said, asked = _content(premise), _content(hypothesis)
     if len(said & NEGATIONS) % 2 != len(asked & NEGATIONS) % 2:
         return 2
@@ -208,7 +208,6 @@ def _content(text: str) -> set[str]:
 
 @contextmanager
 def toy(judge: ToyJudge) -> Iterator[None]:
-    """Bind the judge in the block."""
     ports.bind(cast(ports.Models, judge))
     try:
         yield
@@ -217,8 +216,8 @@ def toy(judge: ToyJudge) -> Iterator[None]:
 
 
 def ftc(items: int) -> dict[str, Json]:
-    """Return rows of hypotheses that follow by a noun of the premise, and of others, in turn. They
-    are explained by that noun, by one of another item, or by any."""
+    """Return the rows of FTC. Hypotheses follow from a noun of the premise, or do not, in turn.
+    They are explained by that noun, by one of another item, or by a random one."""
     random = generator(0, "planted", "ftc")
     rows: dict[str, list[FtcRequest]] = {"true": [], "swapped": [], "random": []}
     for place in range(items):
@@ -234,7 +233,7 @@ def ftc(items: int) -> dict[str, Json]:
 
 
 def _inferred(nouns: Sequence[str], noun: str, kind: str, *, follows: bool) -> FtcRequest:
-    """nouns: the first three are in the premise."""
+    """Return a pair and its explanation. The first three of `nouns` are in the premise."""
     relation = "is" if follows else "is not necessarily"
     return FtcRequest(
         premise=f"A {nouns[0]}, a {nouns[1]} and a {nouns[2]} are in the park.",
@@ -281,7 +280,8 @@ ACTS = (
 
 
 def cot2el(items: int) -> dict[str, Json]:
-    """Return rows of units of a reasoning: unchanged, reworded, negated, and of another item."""
+    """Return the rows of CoT2EL, for units of a reasoning that are unchanged, reworded, negated, or
+    from another item."""
     random = generator(0, "planted", "cot2el")
     units = [_units(random, ACTS[4:] if place % 2 else ACTS[:4]) for place in range(items)]
     rows: dict[str, list[Cot2elRequest]] = {}
@@ -300,7 +300,6 @@ def cot2el(items: int) -> dict[str, Json]:
 
 
 def _units(random: Random, acts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return units with their negations, of the same nouns."""
     nouns = [random.permutation(NOUNS)[:2] for _ in acts]
     return [
         (said.format(*own) + ".", negated.format(*own) + ".")
@@ -341,7 +340,7 @@ FAULTS = {"repeated reason": "dis", "irrelevant reason": "sos", "opposed decisio
 
 
 def haf(items: int) -> dict[str, Json]:
-    """Compare responses with one planted fault each to the same ones without it."""
+    """Compare responses that have one planted fault with the same responses without it."""
     random = generator(0, "planted", "haf")
     sound = [_responses(random) for _ in range(items)]
     with toy(ToyJudge()):
@@ -353,7 +352,7 @@ def haf(items: int) -> dict[str, Json]:
 
 
 def _responses(random: Random) -> list[str]:
-    """Return two reasons that share words with the text, and words of neither."""
+    """Return two reasons that share words with the text, and words that occur in neither."""
     return [str(noun) for noun in random.permutation(NOUNS)[:8]]
 
 
@@ -383,7 +382,7 @@ def _judged(nouns: Sequence[str], fault: str | None) -> HafRequest:
 
 
 def _said(text: str) -> Json:
-    """Return words as tokens of equal probability."""
+    """Return the words as tokens of equal probability."""
     words = text.split(" ")
     tokens = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
     return {"text": text, "logprobs": {"tokens": tokens, "token_logprobs": [-0.1] * len(words)}}
@@ -411,7 +410,8 @@ NORMALISED = "jsd"
 
 
 def hlv(items: int) -> dict[str, Json]:
-    """Judge annotators of a known distribution by it, by mixtures, and by the uniform."""
+    """Return the rows of HLV for annotators with a known distribution. Judges answer with this
+    distribution, with mixtures of it, and with equal probabilities."""
     random = generator(0, "planted", "hlv")
     drawn = [random.dirichlet(np.ones(len(OPTIONS))) for _ in range(items)]
     votes = [random.multinomial(ANNOTATORS, p).astype(np.float64) for p in drawn]

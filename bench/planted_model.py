@@ -1,8 +1,8 @@
-"""The judges of the planted bench: arithmetic (level 0) and a small transformer (level 1).
+"""The judges of `bench.planted`: arithmetic (level 0) and a small transformer (level 1).
 
-Two layers, width 64, two heads, trained on texts of one plant with 2 % of the labels turned. Both
-implement the ports, so that metrics call them like any model. Trained models are stored by the hash
-of their inputs, so that a bench of hours can be run in parts.
+The transformer has two layers of width 64 with two heads. It is trained on texts of one plant with
+2 % of the labels inverted. Metrics call both like any model. Trained models are stored by the hash
+of their inputs, so that a long bench can be run in parts.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ Score = Callable[[Sequence[tuple[int, ...]]], Floats]  # words of each row → (
 
 
 class Network(nn.Module):
-    """Embeddings of words and places, an encoder, and the logit of label 1 at the first place."""
+    """Embeddings of words and positions, an encoder, and the logit of label 1 at the first
+    position."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,7 +64,7 @@ class Network(nn.Module):
         self.head = nn.Linear(WIDTH, 1)
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(N, T) ids → (N,) logits."""
+        """Map (N, T) ids to (N,) logits."""
         there = self.words(ids) + self.places(torch.arange(ids.shape[1]))
         empty = ids == PAD
         *layers, last = self.layers
@@ -74,7 +75,8 @@ class Network(nn.Module):
 
 
 def _at_first(layer: nn.Module, there: Tensor, empty: Tensor) -> Tensor:
-    """(N, T, W) → (N, W): the layer's output at the first position, the only one that is read."""
+    """Return the layer's output at the first position, from (N, T, W) to (N, W). No other position
+    is needed."""
     assert isinstance(layer, nn.TransformerEncoderLayer)
     known = layer.norm1(there)
     seen, _ = layer.self_attn(
@@ -90,7 +92,7 @@ def _at_first(layer: nn.Module, there: Tensor, empty: Tensor) -> Tensor:
 class Trained:
     """A model with its accuracy on new texts. Models below `GOOD` are not used.
 
-    seconds: of all cores together, for training.
+    `seconds` is the training time of all cores together.
     """
 
     score: Score
@@ -99,7 +101,6 @@ class Trained:
 
 
 def arithmetic(plant: Plant) -> Trained:
-    """Return a judge of level 0."""
     judge = by_arithmetic(plant)
     return Trained(lambda rows: np.array([judge(row) for row in rows]), 1.0, 0.0)
 
@@ -107,9 +108,10 @@ def arithmetic(plant: Plant) -> Trained:
 def trained(
     plant: Plant, seed: int, texts: int = TRAINING_TEXTS, store: Path | None = None
 ) -> Trained:
-    """Train a judge of level 1 until the plant is learned, or `EPOCHS` or `SECONDS` are over.
+    """Train a judge of level 1 until it has learned the plant, or for at most `EPOCHS` or
+    `SECONDS`.
 
-    store: a folder to load it from and save it to.
+    `store` is the folder from which it is loaded and in which it is saved.
     """
     random = generator(seed, "planted", plant.name, "train")
     examples = [plant.write(random) for _ in range(texts)]
@@ -130,7 +132,6 @@ def trained(
 
 
 def _name(ids: Tensor, labels: Tensor, seed: int) -> str:
-    """Return a name from the texts, the labels and the training settings."""
     how = (seed, WIDTH, HEADS, LAYERS, EPOCHS, BATCH, RATE, SECONDS, LEARNED, CHECKED_TEXTS)
     made = hashlib.sha256(json.dumps(how).encode())
     made.update(ids.numpy().tobytes())
@@ -139,7 +140,6 @@ def _name(ids: Tensor, labels: Tensor, seed: int) -> str:
 
 
 def _learned(plant: Plant, seed: int, ids: Tensor, labels: Tensor) -> tuple[Network, float]:
-    """Return the network, and its training seconds."""
     started = time.process_time()
     torch.manual_seed(seed)
     network, texts = Network(), len(ids)
@@ -165,7 +165,8 @@ def _learned(plant: Plant, seed: int, ids: Tensor, labels: Tensor) -> tuple[Netw
 
 
 def _accuracy(plant: Plant, seed: int, network: Network, texts: int = CHECKED_TEXTS) -> float:
-    """Return the accuracy on new texts; the last check uses others than the epochs."""
+    """Return the accuracy on new texts. The final check uses other texts than those after each
+    epoch."""
     random = generator(seed, "planted", plant.name, texts)
     written = [plant.write(random) for _ in range(texts)]
     called = _scorer(network)([one.words for one in written]) > 0.5
@@ -177,7 +178,8 @@ def _scorer(network: Network) -> Score:
 
     @torch.inference_mode()
     def score(rows: Sequence[tuple[int, ...]]) -> Floats:
-        """Score rows of similar length in shared passes; a row keeps its first value."""
+        """Score rows of similar length in shared passes. A row that was scored before keeps its
+        value."""
         new = sorted((row for row in dict.fromkeys(rows) if row not in known), key=len)
         for start in range(0, len(new), ROWS_A_PASS):
             some = new[start : start + ROWS_A_PASS]
@@ -189,7 +191,6 @@ def _scorer(network: Network) -> Score:
 
 
 def _ids(rows: Sequence[Sequence[int]]) -> Tensor:
-    """Return (N, T), [CLS] before each."""
     width = 1 + max(map(len, rows), default=0)
     table = torch.full((len(rows), width), PAD)
     table[:, 0] = CLS
@@ -200,7 +201,8 @@ def _ids(rows: Sequence[Sequence[int]]) -> Tensor:
 
 @dataclass
 class PlantedJudge:
-    """The port `Judge` over a scorer; its tokens are [CLS] and the words of the text."""
+    """Implements `Judge` with a scoring function. Its tokens are [CLS] and the words of the
+    text."""
 
     score: Score
     labels: tuple[str, str] = ("non-hateful", "hateful")
@@ -231,7 +233,7 @@ class PlantedJudge:
 
 @dataclass(frozen=True)
 class PlantedModels:
-    """The port `Models`: one judge under every name."""
+    """Implements `Models` with one judge for every name."""
 
     own: PlantedJudge
 
@@ -242,13 +244,12 @@ class PlantedModels:
         return self.own
 
     def similarity(self, name: str) -> Never:
-        """Raises BadInput: posts of letters have no sentences to compare."""
+        """Raise BadInput, because texts of artificial words have no sentences to compare."""
         raise BadInput(f"{name} is no planted model")
 
 
 @contextmanager
 def judged_by(score: Score) -> Iterator[PlantedJudge]:
-    """Bind the judge in the block."""
     judge = PlantedJudge(score)
     ports.bind(cast(ports.Models, PlantedModels(judge)))
     try:
@@ -258,7 +259,6 @@ def judged_by(score: Score) -> Iterator[PlantedJudge]:
 
 
 def _tokens(text: str) -> Tokens:
-    """Return [CLS], which always stays, and the words."""
     found = list(TOKEN.finditer(text))
     return Tokens(
         ids=(CLS, *(_id(one[0]) for one in found)),
@@ -280,7 +280,7 @@ def _id(word: str) -> int:
 
 
 def _varied(asked: ExampleRows) -> Iterator[tuple[int, ...]]:
-    """Yield the words of each row; scorers add [CLS]."""
+    """Yield the words of each row, without [CLS]."""
     ids = _tokens(asked.example.text).ids
     for row in asked.rows:
         own = list(ids)

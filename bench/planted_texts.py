@@ -1,7 +1,8 @@
-"""Texts whose labels have a planted cause: seven plants, and explanations of each kind.
+"""Generates texts whose labels have a planted cause, in seven ways (plants), and explanations of
+each kind.
 
-Words are `w0` to `w299`, drawn by Zipf's law, 60 to 90 per text; a planted word occurs in a text
-because of the plant alone. An explanation is the positions of its words.
+A text has 60 to 90 of the words `w0` to `w299`, drawn by Zipf's law. Planted words occur only where
+a plant puts them. An explanation is a set of word positions.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _RATES = _RATES / _RATES.sum()
 
 @dataclass(frozen=True)
 class PlantedText:
-    """placed: position of each planted word. cause: places of the label's true explanation."""
+    """A text with its label. `placed` has the position of each planted word, and `cause` the
+    positions of the true explanation."""
 
     words: tuple[int, ...]
     label: int
@@ -40,7 +42,6 @@ class PlantedText:
         return " ".join(f"w{word}" for word in self.words)
 
     def spans(self, places: Sequence[int]) -> list[dict[str, int]]:
-        """Return the character offsets of these words."""
         starts = np.cumsum([0, *(len(f"w{word}") + 1 for word in self.words)])
         return [
             {"start": int(starts[p]), "end": int(starts[p]) + len(f"w{self.words[p]}")}
@@ -52,7 +53,7 @@ Pattern = Callable[[Random, int], dict[int, int]]  # length of the text → plac
 
 
 def scattered(*words: int) -> Pattern:
-    """Place each somewhere, none next to each other."""
+    """Place the words at random positions that are not adjacent."""
 
     def place(random: Random, count: int) -> dict[int, int]:
         gaps = np.sort(random.permutation(count - len(words))[: len(words)])
@@ -67,7 +68,7 @@ def scattered(*words: int) -> Pattern:
 
 
 def adjacent(*words: int) -> Pattern:
-    """Place them in this order, next to each other."""
+    """Place the words next to each other, in this order."""
 
     def place(random: Random, count: int) -> dict[int, int]:
         start = int(random.integers(0, count - len(words) + 1))
@@ -77,7 +78,7 @@ def adjacent(*words: int) -> Pattern:
 
 
 def in_third(word: int, *, first: bool) -> Pattern:
-    """Place them in the first third, or in the others."""
+    """Place the words in the first third of the text, or in the rest."""
 
     def place(random: Random, count: int) -> dict[int, int]:
         third = -(-count // 3)
@@ -89,9 +90,10 @@ def in_third(word: int, *, first: bool) -> Pattern:
 
 @dataclass(frozen=True)
 class Plant:
-    """positive, negative: patterns of the two labels, each as likely as the others of its label.
+    """A way to determine labels. `positive` and `negative` are the patterns of the two labels. The
+    patterns of a label are equally likely.
 
-    cause: which words explain label 1.
+    `cause` says which words explain label 1.
     """
 
     name: str
@@ -101,7 +103,7 @@ class Plant:
     by_length: bool = False
 
     def write(self, random: Random, label: int | None = None) -> PlantedText:
-        """Write a text; label None: either, equally likely."""
+        """Write a text. If `label` is None, both labels are equally likely."""
         label = int(random.integers(0, 2)) if label is None else label
         patterns = self.positive if label else self.negative
         low, high = SHORTEST, LONGEST
@@ -138,12 +140,12 @@ PLANTS = {
 
 
 def by_arithmetic(plant: Plant) -> Callable[[Sequence[int]], float]:
-    """Return P(1) of a judge that is the plant: level 0. Words that are left → .98 or .02."""
+    """Return a judge that knows the plant (level 0). It maps the remaining words to P(1), which
+    is .98 or .02."""
     return lambda words: 0.98 if _holds(plant, tuple(words)) else 0.02
 
 
 def _holds(plant: Plant, words: Places) -> bool:
-    """Return True if the label of these words is 1."""
     there, pairs = set(words), set(pairwise(words))
     rules: dict[str, Callable[[], bool]] = {
         "token": lambda: 7 in there,
@@ -158,7 +160,8 @@ def _holds(plant: Plant, words: Places) -> bool:
 
 
 def other_places(text: PlantedText, count: int, random: Random, *, together: bool) -> Places:
-    """Return places of `count` words that were not planted; together: adjacent words."""
+    """Return the positions of `count` words that were not planted. If `together`, they are
+    adjacent."""
     free = [p for p in range(len(text.words)) if p not in text.placed.values()]
     if not together:
         return tuple(sorted(random.choice(free, size=count, replace=False).tolist()))
@@ -168,7 +171,7 @@ def other_places(text: PlantedText, count: int, random: Random, *, together: boo
 
 
 def random_places(text: PlantedText, count: int, random: Random, *, together: bool) -> Places:
-    """Draw from the matched null: any words, or any passage."""
+    """Draw random words, or a random passage, of the same size."""
     size = len(text.words)
     if together:
         start = int(random.integers(0, size - count + 1))
@@ -177,7 +180,7 @@ def random_places(text: PlantedText, count: int, random: Random, *, together: bo
 
 
 def ladder(plant: Plant, text: PlantedText, random: Random) -> dict[str, Places]:
-    """Return explanations of a text with label 1, best first; of `length` random ones only."""
+    """Return explanations of a text with label 1, from the best to random ones."""
     together = plant.name == "bigram"
     size = len(text.cause) or 2
     rungs = {"random": random_places(text, size, random, together=together)}

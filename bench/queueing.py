@@ -1,7 +1,7 @@
-"""Queues in series: waiting times of jobs for any number of servers at each station.
+"""Simulates queues in series: waiting times of jobs for any number of servers at each station.
 
-First come, first served, G/G/c: arrivals are Poisson, service times lognormal with the measured
-mean. Simulated, since the 95th percentile of the sojourn has no closed form.
+Each queue is first come, first served (G/G/c). Arrivals are Poisson, and service times are
+lognormal with the measured mean. The 95th percentile of the total time has no closed form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ BUSIEST = 0.95  # beyond it a queue has no end in sight
 
 @dataclass(frozen=True)
 class Station:
-    """`seconds`: mean of one job's service. `most`: servers that it can have; None: any number."""
+    """A station of the queue. `seconds` is the mean service time of a job. `most` is the maximum
+    number of servers, or None."""
 
     name: str
     seconds: float
@@ -31,12 +32,12 @@ class Station:
 
 
 def arrivals(rate: float, jobs: int, random: np.random.Generator) -> Floats:
-    """Return (N,) arrival times in seconds, `rate` a second."""
+    """Return N arrival times in seconds, at `rate` jobs per second."""
     return np.cumsum(random.exponential(1 / rate, jobs))
 
 
 def served(came: Floats, seconds: float, servers: int, random: np.random.Generator) -> Floats:
-    """Return (N,) seconds at which jobs leave a station of `servers` servers."""
+    """Return the times in seconds at which N jobs leave a station with `servers` servers."""
     sigma = math.sqrt(math.log(1 + SPREAD**2))
     work = random.lognormal(math.log(seconds) - sigma**2 / 2, sigma, len(came))
     free = [0.0] * servers
@@ -51,7 +52,8 @@ def served(came: Floats, seconds: float, servers: int, random: np.random.Generat
 def sojourn(
     rate: float, stations: Sequence[Station], servers: Sequence[int], seed: int = 0
 ) -> Floats:
-    """Return (N,) seconds from arrival to the end of the last station, without the first tenth."""
+    """Return the seconds from each job's arrival to its end, without the first tenth of the
+    jobs."""
     random = np.random.default_rng(seed)
     came = arrivals(rate, JOBS, random)
     at = came
@@ -61,15 +63,16 @@ def sojourn(
 
 
 def needed(rate: float, station: Station, busy: float) -> int:
-    """Return the number of servers that keeps a station's load at this share or below."""
+    """Return the smallest number of servers that keeps a station's load at or below this share."""
     return max(1, math.ceil(rate * station.seconds / busy))
 
 
 def sized(rate: float, stations: Sequence[Station], within: float) -> tuple[list[int], float]:
-    """Return (servers of each station, p95 sojourn): the fewest whose p95 is at most `within`.
+    """Return the fewest servers of each station with which the p95 of the total time is at most
+    `within`, and this p95.
 
-    All stations are given slack together, from 95 % busy down to 30 %. A station that needs more
-    servers than possible gets `most`, and the p95 shows it.
+    The load of all stations is lowered together, from 95 % to 30 %. A station that needs more
+    servers than possible gets `most`, and the p95 rises.
     """
     for busy in np.arange(BUSIEST, 0.25, -0.05):
         servers = [needed(rate, station, float(busy)) for station in stations]

@@ -1,6 +1,7 @@
-"""Agreement of a language model with the trained reader, and with people, on explanations.
+"""Measures how well a language model agrees with the trained reader and with people on
+explanations.
 
-    python -m bench.reader_agreement MODEL [FILE]
+python -m bench.reader_agreement MODEL [FILE]
 
 MODEL: a causal model of models.toml, here or behind a server. FILE: JSON Lines of `language` (BCP
 47), `explanation` and `label` (hateful, non-hateful or none: the stated verdict by a person);
@@ -43,7 +44,7 @@ Json = dict[str, Any]
 
 
 class LabelledExplanation(Message):
-    """An explanation, and what a person says that it states."""
+    """An explanation with the conclusion that a person found in it."""
 
     language: str
     explanation: str
@@ -52,7 +53,8 @@ class LabelledExplanation(Message):
 
 @dataclass(frozen=True)
 class ReadTwice:
-    """The readings of an explanation by the model and the trained reader; None: not read."""
+    """The readings of an explanation by the model and by the trained reader. None means not
+    read."""
 
     language: str
     label: str
@@ -74,7 +76,8 @@ def labelled(file: Path = OWN) -> list[LabelledExplanation]:
 
 
 def compared(model: str, rows: Sequence[LabelledExplanation]) -> list[ReadTwice]:
-    """Read each by the trained reader, if it can, and by this model. Raises ScoringError."""
+    """Read each explanation with the trained reader, if it supports the language, and with this
+    model. Raises ScoringError."""
     requests = [
         HatexscoreRequest.model_validate(
             {"text": TEXT, "explanation": row.explanation, "language": row.language,
@@ -107,7 +110,8 @@ def _group(parsed: ParsedExplanation) -> str | None:
 
 
 def agreement(rows: Sequence[ReadTwice]) -> Json:
-    """Return language → kappas with their intervals, and the number unread by the model."""
+    """Return for each language the kappas with intervals, and the number of explanations that the
+    model could not read."""
     return {
         language: dict(_kappas(language, [row for row in rows if row.language == language]))
         for language in sorted({row.language for row in rows})

@@ -1,4 +1,5 @@
-"""Stability of results in a rerun: `python -m bench.reliability`; prints tables, then JSON.
+"""Measures the stability of results in a rerun: `python -m bench.reliability` prints tables, then
+JSON.
 
 HateXplain posts that no adapter was trained on, under adapters of all-MiniLM-L6-v2 trained on the
 English data of `embedded-hate` with other seeds (the split of the data fixed), three operators and
@@ -75,7 +76,7 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True)
 class Design:
-    """Levels of each factor, and how much of the training data each adapter reads."""
+    """The levels of each factor, and how much of the training data each adapter sees."""
 
     texts: int
     adapters: int
@@ -87,7 +88,8 @@ class Design:
 
 
 def measure(design: Design, data: Path, store: Path) -> Json:
-    """Return `ratios`: survival of each comparison; `figures`: components of each explanation."""
+    """Return `ratios`, how often each comparison keeps its result, and `figures`, the variance
+    components of each explanation."""
     parts = _english(HATE.split(HATE.read(data / name for name in HATE.files)))
     made = [adapter(parts, _recipe(design, seed), design.rows, store) for seed in
             range(1, design.adapters + 1)]  # fmt: skip
@@ -116,7 +118,7 @@ def _recipe(design: Design, seed: int) -> TrainingConfig:
 
 
 def _english(parts: Split) -> Split:
-    """Return whole English texts only, which suit all-MiniLM-L6-v2."""
+    """Return only whole English texts, because all-MiniLM-L6-v2 is an English model."""
     return replace(
         parts,
         train=[one for one in parts.train if one.language == "en" and PART not in one.id],
@@ -160,7 +162,6 @@ def _progress(seed: int, done: int, steps: int, loss: float) -> None:
 
 
 def _catalogue(folders: Sequence[Path], store: Path) -> Path:
-    """Return a catalogue of `adapter0` and so on, each at its temperature."""
     entries = []
     for number, folder in enumerate(folders):
         note = EmbeddedMetadata.model_validate_json((folder / NOTE).read_bytes())
@@ -175,7 +176,8 @@ def _catalogue(folders: Sequence[Path], store: Path) -> Path:
 
 
 def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floats]:
-    """Return explanation → (texts, adapters, operators, seeds), without undefined texts."""
+    """Return for each explanation an array of win rates (texts, adapters, operators, seeds),
+    without undefined texts."""
     rows = posts(data)
     pool = [row["text"] for row in rows if row["id"] not in held_back][-POOL:]
     chosen = [row for row in rows if row["id"] in held_back][: design.texts]
@@ -197,7 +199,7 @@ def win_rates(design: Design, data: Path, held_back: set[str]) -> dict[str, Floa
 
 
 def _body(row: Json, design: Design, pool: Sequence[str]) -> Json:
-    """Return a body with the same explained label for all adapters, for comparability."""
+    """Return a request that explains the same label for all adapters."""
     return {
         "text": row["text"],
         "decision": "hateful",
@@ -214,7 +216,8 @@ def _body(row: Json, design: Design, pool: Sequence[str]) -> Json:
 
 
 def quotations(design: Design, data: Path, held_back: set[str]) -> dict[str, Floats]:
-    """Return HateXScore's number → (texts, adapters, seeds), without undefined texts."""
+    """Return for each number of HateXScore an array (texts, adapters, seeds), without undefined
+    texts."""
     rows = [(row, marked_runs(row)) for row in posts(data) if row["id"] in held_back]
     chosen = [(row, runs) for row, runs in rows if runs][: design.texts]
     shape = (len(chosen), design.adapters, design.seeds)
@@ -244,7 +247,8 @@ def _quoting(row: Json, runs: Sequence[str]) -> Json:
 
 
 def explained(values: Floats, texts: int, factors: Sequence[str] = FACTORS) -> Json:
-    """Return each component with its share, and derived numbers, with jackknife ends."""
+    """Return each variance component with its share, and derived numbers, with jackknife
+    intervals."""
 
     def shown(of: Callable[[Components], float | None], bounds: Bounds) -> list[float | None]:
         return with_ends(values, lambda some: of(components(some, factors)), bounds)
@@ -268,7 +272,6 @@ def explained(values: Floats, texts: int, factors: Sequence[str] = FACTORS) -> J
 
 
 def compared(differences: Floats) -> Json:
-    """Analyse (texts, adapters, operators, seeds) of first - second for a rerun."""
     by_text = differences.mean(axis=(2, 3))
 
     def observed(some: Floats) -> float | None:
@@ -286,7 +289,6 @@ def compared(differences: Floats) -> Json:
 
 
 def expected(differences: Floats) -> float:
-    """Return the expected value over the design's texts and seeds, under one adapter."""
     found: Components = components(differences)
     mean = float(differences.mean())
     return survival_expected(mean, Variances.of(found), found.levels["text"], found.levels["seed"])
@@ -295,14 +297,13 @@ def expected(differences: Floats) -> float:
 def with_ends(
     values: Floats, of: Callable[[Floats], float | None], bounds: Bounds = FREE
 ) -> list[float | None]:
-    """Return [value, low, high]; the ends are cut to the possible range."""
+    """Return [value, low, high]. The ends of the interval are limited to the possible range."""
     value, ends = of(values), jackknife_ends(values, of)
     found = (value, *(np.clip(ends, *bounds) if ends else (None, None)))
     return [None if one is None else round(float(one), 4) for one in found]
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """Yield three tables."""
     yield from _parts("ICE", figures["texts"], figures["components"])
     yield ""
     yield from _parts("HateXScore", figures["quoted_texts"], figures["quotations"])

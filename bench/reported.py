@@ -1,4 +1,4 @@
-"""Counts the correct ones among reported cases: small inputs that once failed, by kind.
+"""Counts how many reported cases (small inputs that once failed) are now correct, by kind.
 
 python -m bench.reported ../shared/cases/reported.jsonl [--wrong]
 
@@ -34,7 +34,6 @@ OLD_NAMES = {"predicted_label": "decision"}  # of fields, when the cases were wr
 
 
 def main() -> None:
-    """Score every case and print a line for each kind."""
     parser = argparse.ArgumentParser(prog="python -m bench.reported")
     parser.add_argument("file", type=Path)
     parser.add_argument("--wrong", action="store_true", help="name the cases that are wrong")
@@ -64,7 +63,7 @@ def main() -> None:
 
 
 def of_today(service: str, request: Json) -> Json:
-    """Return the request with the field names of today. A field that is gone had no value."""
+    """Return the request with the current field names. Fields that no longer exist had no value."""
     model = registry.service(service).contract.request
     options = options_of(model)
     named = {OLD_NAMES.get(name, name): value for name, value in request.items()}
@@ -74,7 +73,7 @@ def of_today(service: str, request: Json) -> Json:
 
 
 def answered(service: str, request: Json) -> Json:
-    """Return the result as JSON, with `status` 200, or only a `status` of 422 and the reason."""
+    """Return the result as JSON with `status` 200, or `status` 422 with the reason."""
     scorer = registry.service(service)
     try:
         found = scorer.score(scorer.contract.request.model_validate(request))

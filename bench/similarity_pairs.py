@@ -1,4 +1,5 @@
-"""Relevance pairs of 16 reasons: one call of our cross-encoder against one `predict` a reason.
+"""Compares one call of our cross-encoder for the relevance pairs of 16 reasons with one `predict`
+per reason.
 
 `python -m bench.similarity_pairs`: the last line is JSON. A pair is a reason and the same reason
 with a word, or two in a row, left out: 20 pairs of about 30 tokens a reason. The model has the
@@ -52,7 +53,7 @@ Reason = list[tuple[str, str]]  # its pairs
 
 @dataclass
 class Turns:
-    """Seconds of each round, and FLOP/s of a large matrix product in the same round."""
+    """The seconds of each round, and the FLOP/s of a large matrix product in the same round."""
 
     ours: list[float] = field(default_factory=list)
     theirs: list[float] = field(default_factory=list)
@@ -65,7 +66,6 @@ class Turns:
         return round(statistics.median(other / own for other, own in both), 3)
 
     def figures(self, tokens: int, rows: int) -> dict[str, float]:
-        """Return medians, and shares of the peak: needed multiplications, without saved ones."""
         token = 4 * HIDDEN**2 + 2 * HIDDEN * INNER  # of one layer
         full = 2 * tokens * LAYERS * token
         saved = 2 * (tokens - rows) * (token - 2 * HIDDEN**2)
@@ -81,7 +81,8 @@ class Turns:
 
 
 def measure(rounds: int) -> dict[str, Any]:
-    """Return `ratios` and `figures` of both dtypes; null with a reason if there is none."""
+    """Return `ratios` and `figures` for both dtypes. A value that cannot be measured is null with a
+    reason."""
     reasons = made_reasons()
     with tempfile.TemporaryDirectory() as name:
         tokens = made_model(Path(name), reasons)
@@ -95,7 +96,6 @@ def measure(rounds: int) -> dict[str, Any]:
 
 
 def summed_up(taken: list[Turns], tokens: int, pairs: int) -> dict[str, Any]:
-    """Return ratios with their figures."""
     plain, *half = taken
     ratios = {"similarity_f32": plain.ratio(plain), "similarity_bf16": None}
     figures: dict[str, Any] = {"f32": plain.figures(tokens, pairs)}
@@ -110,7 +110,7 @@ def summed_up(taken: list[Turns], tokens: int, pairs: int) -> dict[str, Any]:
 
 
 def made_reasons() -> list[Reason]:
-    """Return pairs of a reason and a copy with words left out: 14 times one word, 6 times two."""
+    """Return 20 pairs of a reason and a copy without one word (14 pairs) or two words (6 pairs)."""
     rng = np.random.default_rng(0)
     reasons = []
     for _ in range(REASONS):
@@ -122,7 +122,7 @@ def made_reasons() -> list[Reason]:
 
 
 def made_model(folder: Path, reasons: list[Reason]) -> int:
-    """Make a distilroberta with random weights; return the tokens of all pairs."""
+    """Save a distilroberta with random weights, and return the tokens of all pairs."""
     torch.manual_seed(0)
     tokenizer = AutoTokenizer.from_pretrained(base_folder(), model_max_length=512)
     shape = RobertaConfig(
@@ -142,7 +142,7 @@ def made_model(folder: Path, reasons: list[Reason]) -> int:
 
 
 class Ways:
-    """Our code and `predict`, of one dtype."""
+    """Runs our code and `predict` in one dtype."""
 
     def __init__(self, folder: Path, dtype: Dtype) -> None:
         entry = ModelEntry(
@@ -157,7 +157,7 @@ class Ways:
         self._square = torch.rand(SIDE, SIDE, dtype=getattr(torch, dtype))
 
     def take(self, reasons: list[Reason], turns: Turns) -> None:
-        """Run one turn of each, and of a large matrix product."""
+        """Run our code, `predict` and a large matrix product once."""
         pairs = [Pair(a=a, b=b) for reason in reasons for a, b in reason]
         ours, found = timed(lambda: CrossEncoder(self._weights, Cache()).similarities(pairs))
         theirs, wanted = timed(lambda: [self._plain.predict(reason) for reason in reasons])
@@ -172,14 +172,12 @@ class Ways:
 
 
 def timed(work: Callable[[], Any]) -> tuple[float, Any]:
-    """Return seconds and the output."""
     start = time.perf_counter()
     found = work()
     return time.perf_counter() - start, found
 
 
 def bf16_in_hardware() -> bool:
-    """Return True if the processor multiplies bfloat16 in hardware."""
     return CPUINFO.exists() and not IN_HARDWARE.isdisjoint(CPUINFO.read_text().split())
 
 

@@ -1,11 +1,10 @@
-"""How well `sor` reads statements of our own writing: `python -m bench.sor_statements`.
+"""Measures how well `sor` reads statements that we wrote: `python -m bench.sor_statements`.
 
-Prints a row for each file: how many items its texts state; the share of these that was found
-(recall) and missed; the share of the items found that is false (1 - precision); for whole
-statements the AUC of good ones against the rest.
+Prints a row for each file: the number of items that its texts state, the share of these that was
+found (recall) and missed, and the share of found items that is false (1 - precision). For whole
+statements it also prints the AUC of good statements against the others.
 
-With `--commit C`, the code of that commit reads them, out of the repository's history. The rules
-that the trained reader replaced: `--commit 668cda69`.
+With `--commit C`, the code of that commit in the repository's history reads them.
 """
 
 from __future__ import annotations
@@ -62,7 +61,8 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Items:
-    """The items of a file. right: stated and found; missed: stated only; false: found only."""
+    """Counts of the items of a file: `right` were stated and found, `missed` only stated, and
+    `false` only found."""
 
     name: str
     right: int
@@ -79,7 +79,6 @@ class Items:
         return self.right / max(1, self.right + self.missed)
 
     def line(self) -> str:
-        """Return a row of a Markdown table."""
         stated = self.right + self.missed
         shares = (self.recall, 1 - self.recall, 1 - self.precision)
         auc = "" if self.auc is None else f"{self.auc:.2f}"
@@ -88,7 +87,7 @@ class Items:
 
 
 def rows_of(name: str) -> list[Row]:
-    """Return the rows of a file with statements of reasons of sufficient length."""
+    """Return the rows of a file whose statements are long enough."""
     rows = [json.loads(line) for line in FILES[name].read_text("utf-8").splitlines()]
     if FILES[name].parent == FOLDER:
         return rows
@@ -96,7 +95,6 @@ def rows_of(name: str) -> list[Row]:
 
 
 def request_of(row: Row) -> Row:
-    """Return the body of the request that scores a row."""
     if "missing" in row:
         return {"text": row["text"], "statement": row["statement"]}
     said = row.get("sentence") or row["text"]
@@ -105,7 +103,7 @@ def request_of(row: Row) -> Row:
 
 
 def count(name: str, rows: Sequence[Row], found: Sequence[Row]) -> Items:
-    """found: the report on each row, as JSON."""
+    """Return the counts. `found` holds the report on each row, as JSON."""
     right = missed = false = 0
     for row, own in zip(rows, found, strict=True):
         if row.get("kind") == "boilerplate":  # what it states is not labelled
@@ -118,7 +116,7 @@ def count(name: str, rows: Sequence[Row], found: Sequence[Row]) -> Items:
 
 
 def _labels(row: Row, found: Row) -> tuple[set[str], set[str]]:
-    """Return the stated items of a row, and the found ones, as far as the row is labelled."""
+    """Return the stated and the found items of a row, limited to items that people labelled."""
     every: set[str] = set(ITEMS)
     read = {item["name"] for item in found["items"]} - set(found["missing"])
     if "missing" in row:

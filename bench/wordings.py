@@ -1,12 +1,13 @@
-"""Would a judge that is asked in other words say the same? `python -m bench.wordings MODEL`.
+"""Measures how much a judge's answers depend on the wording of the prompt: `python -m
+bench.wordings MODEL`.
 
-HLV under prompts of several wordings, the options shown in several orders, crossed with questions:
-how much of the distance to what humans said is the question's own, the wording's, or the order's,
-and whether "explanations bring the judge closer" survives another wording. MODEL: a language model
-of the catalogue (`--models`) that takes a request's own prompt. `--items FILE`: JSON Lines of HLV
-requests without model; absent: e-SNLI pairs with a human explanation from `--data`. `--wordings
-FILE`: a JSON list of prompts with `{text}`. HAF asks in words that no request changes. Aggregate
-numbers only: no text is printed.
+HLV runs with prompts of several wordings and with options in several orders, crossed with
+questions. The bench reports how much of the distance to human answers is due to the question, the
+wording and the order. It also reports whether "explanations bring the judge closer" holds for
+another wording. MODEL: a language model of the catalogue (`--models`) that takes a request's own
+prompt. `--items FILE`: JSON Lines of HLV requests without model; absent: e-SNLI pairs with a human
+explanation from `--data`. `--wordings FILE`: a JSON list of prompts with `{text}`. HAF's prompts
+cannot be changed in a request. Only aggregate numbers are printed, no text.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ Json = dict[str, Any]
 
 @dataclass(frozen=True)
 class WordingDesign:
-    """wordings: prompts with `{text}`. orders: number of orders of the options. prompt: further
-    keys of a request's prompt."""
+    """The design of the bench. `wordings` are prompts with `{text}`, `orders` is the number of
+    orders of the options, and `prompt` holds further keys of a request's prompt."""
 
     wordings: Sequence[str]
     orders: int
@@ -70,7 +71,8 @@ class WordingDesign:
 
 
 def measure(model: str, items: Sequence[Json], design: WordingDesign) -> Json:
-    """Return `ratios`: survival of "explanations help"; `figures`: components of each distance."""
+    """Return `ratios`, how often "explanations help" holds in a rerun, and `figures`, the variance
+    components of each distance."""
     values = distances(model, items, design)
     found = {side: explained(values[side], len(values[side]), FACTORS) for side in SIDES}
     gap = values["explained"] - values["baseline"]
@@ -83,8 +85,9 @@ def measure(model: str, items: Sequence[Json], design: WordingDesign) -> Json:
 
 
 def distances(model: str, items: Sequence[Json], design: WordingDesign) -> dict[str, Floats]:
-    """Return side → (texts, wordings, orders), total variation in [0, 1], without questions with an
-    undefined one. Raises ValueError if fewer than two are left."""
+    """Return for each side the total variation distances in [0, 1], of shape (texts, wordings,
+    orders). Questions with an undefined distance are left out. Raises ValueError if fewer than two
+    are left."""
     shape = (len(items), len(design.wordings), design.orders)
     found = {side: np.full(shape, np.nan) for side in SIDES}
     for wording, user in enumerate(design.wordings):
@@ -108,7 +111,7 @@ def _distance(side: HlvMeasured | None) -> float:
 
 
 def reordered(item: Json, order: int) -> Json:
-    """Return the request with reordered options, under letters of their positions."""
+    """Return the request with its options in another order. Letters follow the new positions."""
     places = generator(order, "wordings", item["question"]).permutation(len(item["options"]))
     options = [item["options"][place] for place in places] if order else item["options"]
     letter = {one["key"]: LETTERS[place] for place, one in enumerate(options)}
@@ -121,7 +124,8 @@ def reordered(item: Json, order: int) -> Json:
 
 
 def compared(differences: Floats) -> Json:
-    """Analyse (texts, wordings, orders) of explained - baseline; below 0: explanations help."""
+    """Analyse the differences explained - baseline, of shape (texts, wordings, orders). Below 0,
+    explanations help."""
 
     def observed(some: Floats) -> float | None:
         means = some.mean(axis=2).T
@@ -151,7 +155,6 @@ def pairs_of(data: Path) -> Iterator[Json]:
 
 
 def markdown(figures: Json) -> Iterator[str]:
-    """Yield shares of the variance of each side's distance, and of their difference."""
     gap = figures["explained - baseline"]
     sides = figures["distance"] | {"explained - baseline": gap["components"]}
     yield f"| {figures['design']['texts']} questions | {' | '.join(sides)} |"

@@ -1,5 +1,5 @@
-"""The papers' tables of models side by side: `touchstone bench`.
+"""Reproduces the papers' tables for models of your choice: `touchstone bench`.
 
-A paper's file defines its requests and tables; read `command`, `run`, `protocol`, `tables`,
-`columns`, then a paper.
+The module of a paper defines its requests and tables. Read in this order: `command`, `run`,
+`protocol`, `tables`, `columns`, then a paper.
 """

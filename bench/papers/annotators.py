@@ -1,4 +1,4 @@
-"""Labels by people; labels that the run does not know are reported."""
+"""Reads labels given by people, and reports labels that the run does not know."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ MOST_NAMED = 10  # labels that nobody knows
 
 
 def before(row: DataRow) -> list[str]:
-    """Return one label per person who had read the text alone."""
+    """Return one label per person who read only the text."""
     return [spelled(label) for label in row.list_of("annotators")]
 
 
 def after(row: DataRow, model: str) -> list[str]:
-    """Return one label per person who had read this model's explanation."""
+    """Return one label per person who also read this model's explanation."""
     return [spelled(label) for label in row.list_of("adjudications", model)]
 
 
 def unknown_labels(labels: Sequence[tuple[str, bool]]) -> Iterator[str]:
-    """Yield a sentence with the number of ignored labels, and the labels. labels: each, and whether
-    it is known."""
+    """Yield a sentence with the number of ignored labels, and the labels. `labels` holds each
+    label, and True if it is known."""
     unknown = Counter(label for label, is_known in labels if not is_known)
     if not unknown:
         return
@@ -38,5 +38,5 @@ def unknown_labels(labels: Sequence[tuple[str, bool]]) -> Iterator[str]:
 
 
 def rows_once(some: Sequence[Observation]) -> list[DataRow]:
-    """Return their rows, each once even if several models judged it."""
+    """Return the rows, each once even if several models judged it."""
     return list({one.row.key: one.row for one in some}.values())

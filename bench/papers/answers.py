@@ -1,4 +1,4 @@
-"""Requests of a side-by-side run, and their stored answers.
+"""The requests of a run, and their stored answers.
 
 A request is identified by the hash of its service and body. Answered requests are not sent again,
 and an interrupted run continues at its last answer.
@@ -20,20 +20,21 @@ from bench.papers.data_rows import canonical
 
 @dataclass(frozen=True)
 class PaperRequest:
-    """A request to one service; body: as its route takes it."""
+    """A request to a service, with the body that the service's route accepts."""
 
     service: str
     body: Mapping[str, Any]
 
     @cached_property
     def key(self) -> str:
-        """SHA-256 of service and body."""
+        """The SHA-256 of service and body."""
         return hashlib.sha256(canonical([self.service, self.body]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
 class KeptAnswer:
-    """The end of a request. job: its id; None if it was refused before it became a job."""
+    """The stored answer to a request. `job` is the job's id, or None if the request was
+    rejected."""
 
     key: str
     job: str | None
@@ -42,7 +43,7 @@ class KeptAnswer:
 
 
 class KeptAnswers:
-    """A file of JSON Lines, one answer each, written as they come."""
+    """A file of JSON Lines to which each answer is appended."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -51,7 +52,8 @@ class KeptAnswers:
             self._read()
 
     def _read(self) -> None:
-        """Read the file without an incomplete last line of a stopped process. Raises ValueError."""
+        """Read the file. An incomplete last line, left by a stopped process, is ignored. Raises
+        ValueError."""
         whole, _, rest = self._file.read_bytes().rpartition(b"\n")
         if rest:
             os.truncate(self._file, len(whole) + bool(whole))
@@ -65,7 +67,7 @@ class KeptAnswers:
         return self._answers.get(request.key)
 
     def add(self, answers: Iterable[KeptAnswer]) -> None:
-        """Append new answers; they are in the file when this returns."""
+        """Append new answers, and return once they are in the file."""
         fresh = [one for one in answers if one.key not in self._answers]
         with self._file.open("a", encoding="utf-8") as stream:
             for answer in fresh:

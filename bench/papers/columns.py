@@ -1,8 +1,8 @@
-"""Columns of the papers' tables: a number of each observation, summarised with its interval, and
-compared between two models on the rows that both answered.
+"""The columns of the papers' tables. A column summarises a number over observations, with an
+interval, and compares two models on the rows that both answered.
 
-Draws depend on the kind of number alone, so that equal rows have equal intervals and p-values in
-every cell, table and column. Cells share draws, which affects neither interval nor Holm's test.
+Random draws depend only on the kind of number, so equal rows have equal intervals and p-values in
+every table. Sharing draws affects neither intervals nor Holm's test.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ UNIT: Bounds = (0.0, 1.0)
 
 @dataclass(frozen=True)
 class Observation:
-    """The outcome of one row with one model. setting: the prompt, or the source of explanations.
+    """The outcome of one row with one model. `setting` is the prompt, or the source of
+    explanations.
 
-    result: of the metric, in the paper's form; None without one.
+    `result` is the metric's result in the paper's form, or None.
     """
 
     model: str
@@ -53,7 +54,8 @@ ObservedPair = tuple[Observation, Observation]
 
 @dataclass(frozen=True)
 class ColumnTest:
-    """First - second on the rows where both have a value. p: (0, 1]; None: no such row."""
+    """The difference first - second on the rows where both have a value. `p` is in (0, 1], or None
+    without such rows."""
 
     difference: IntervalEstimate
     p: float | None
@@ -68,26 +70,23 @@ class TableColumn(Protocol):
     @property
     def title(self) -> str: ...
 
-    def has(self, one: Observation) -> bool:
-        """Return True if this observation counts in the column."""
-        ...
+    def has(self, one: Observation) -> bool: ...
 
-    def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
-        """Estimate over the rows that count."""
-        ...
+    def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate: ...
 
     def compare(self, pairs: Sequence[ObservedPair], how: Resampling) -> ColumnTest:
-        """Compare over the pairs of which both count."""
+        """Compare two models on the pairs in which both observations count."""
         ...
 
     def against_chance(self, some: Sequence[Observation], how: Resampling) -> float | None:
-        """Return p, (0, 1], of the mean under chance; None if chance is unknown."""
+        """Return the p-value of the mean against chance, (0, 1], or None if the chance level is
+        unknown."""
         ...
 
 
 @dataclass(frozen=True)
 class MeanColumn:
-    """The mean of a number. chance: its value for an explanation without knowledge."""
+    """The mean of a number. `chance` is its value for a random explanation."""
 
     name: str
     title: str
@@ -110,8 +109,8 @@ class MeanColumn:
     def contrast(
         self, first: Sequence[Observation], second: Sequence[Observation], how: Resampling
     ) -> ColumnTest:
-        """Return the difference of two means of lines without common rows; the test permutes the
-        line of each row."""
+        """Return the difference of the means of two lines without common rows. The test permutes
+        rows between the lines."""
         (one, own_keys), (other, other_keys) = self._known(first), self._known(second)
         keys = [*own_keys, *other_keys]
         if not one or not other:
@@ -138,7 +137,6 @@ class MeanColumn:
         return least - most, most - least
 
     def _known(self, some: Sequence[Observation]) -> tuple[list[float], list[str]]:
-        """Return values, and the cluster of each."""
         found = [(self.value(one), one.row.cluster) for one in some]
         known = [(value, key) for value, key in found if value is not None]
         return [value for value, _ in known], [key for _, key in known]
@@ -150,7 +148,8 @@ class MeanColumn:
 
 
 def _gap_of_means(sums: Floats) -> Floats:
-    """Return (R, 4) sums of both lines' values, and their numbers; NaN if a line has none."""
+    """Return the differences of the two lines' means for R permutations, or NaN if a line has no
+    value."""
     empty = np.minimum(sums[:, 2], sums[:, 3]) < 1
     counts = np.maximum(sums[:, 2:], 1.0)
     means = sums[:, :2] / counts
@@ -159,8 +158,6 @@ def _gap_of_means(sums: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class ShareColumn(MeanColumn):
-    """The share of ones among zeros and ones."""
-
     def estimate(self, some: Sequence[Observation], how: Resampling) -> IntervalEstimate:
         values, keys = self._known(some)
         return intervals.share(values, keys, how)

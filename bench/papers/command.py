@@ -1,4 +1,4 @@
-"""`touchstone bench PAPER`: models over data sets, and the paper's tables of the results.
+"""`touchstone bench PAPER`: runs models on data sets, and writes the paper's tables of the results.
 
 Every answer is kept in the output folder; a second run sends no request again and writes the same
 bytes. The jobs behind each cell are listed beside the tables.
@@ -126,7 +126,7 @@ def _add_requests(made: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Return the exit code, as that of `touchstone`."""
+    """Run the command and return its exit status, like `touchstone`."""
     asked = parser().parse_args(arguments)
     try:
         return run(asked)
@@ -139,7 +139,6 @@ def main(arguments: list[str]) -> int:
 
 
 def run(asked: argparse.Namespace) -> int:
-    """Run, summarise and write. Raises ValueError, OSError, TouchstoneError."""
     paper, options = PAPERS[asked.paper], options_of(asked)
     check_taken(paper, asked)
     data = data_of(asked, options)
@@ -176,7 +175,7 @@ def data_of(asked: argparse.Namespace, options: RunOptions) -> list[DataSet]:
 
 
 def options_of(asked: argparse.Namespace) -> RunOptions:
-    """Raises ValueError."""
+    """Return the options of the run. Raises ValueError."""
     parameters: dict[str, dict[str, Any]] = {}
     for name, value in pairs(asked.parameters).items():
         service, dot, field = name.partition(".")
@@ -196,7 +195,7 @@ def options_of(asked: argparse.Namespace) -> RunOptions:
 
 
 def check_taken(paper: Paper, asked: argparse.Namespace) -> None:
-    """Raises ValueError for an option that this paper would not heed."""
+    """Raise ValueError for an option that this paper does not use."""
     told = {"prompt": asked.prompt is not None, "shots": any(asked.shots)}
     told["templates"] = asked.templates is not None
     for name, is_told in told.items():
@@ -222,7 +221,7 @@ def cell_labels(told: Sequence[str]) -> dict[str, str]:
 
 
 def _value(told: str) -> Any:
-    """Parse JSON, else return the text."""
+    """Return the parsed JSON, or the text if it is not JSON."""
     try:
         return json.loads(told)
     except ValueError:
@@ -230,7 +229,7 @@ def _value(told: str) -> Any:
 
 
 def check_names(models: Sequence[str], data: Sequence[DataSet]) -> None:
-    """Raises ValueError for a name that stands twice: its cells could not be told apart."""
+    """Raise ValueError for a repeated name, because its cells could not be distinguished."""
     for names in (models, [one.name for one in data]):
         twice = [name for name in names if names.count(name) > 1]
         if twice:
@@ -238,7 +237,7 @@ def check_names(models: Sequence[str], data: Sequence[DataSet]) -> None:
 
 
 def check_columns(columns: Mapping[str, str], data: Sequence[DataSet]) -> None:
-    """columns: field → column. Raises ValueError for a column that no file has."""
+    """Raise ValueError for a column that no file has. `columns` maps fields to columns."""
     known = {column for one in data for column in one.columns}
     if missing := sorted(set(columns.values()) - known):
         raise ValueError(f"no data set has a column {missing[0]!r}")
@@ -260,7 +259,6 @@ def service_of(asked: argparse.Namespace, folder: Path) -> Iterator[Asking]:
 def about(
     asked: argparse.Namespace, options: RunOptions, data: Sequence[DataSet], how: Resampling
 ) -> dict[str, Any]:
-    """Return the settings of the run, enough to repeat it."""
     return {
         "paper": asked.paper,
         "models": list(asked.models),

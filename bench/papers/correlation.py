@@ -1,7 +1,7 @@
 """A correlation as a column of a paper's table: Pearson's r of two numbers of each observation.
 
-p, as ICE's batch report has it: of t, of the means of each text, since rows of one text are not
-independent of each other.
+As in ICE's batch report, p is that of a t test over the means of each text, because rows of one
+text are not independent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from shared.statistics.intervals import IntervalEstimate
 
 @dataclass(frozen=True)
 class CorrelationColumn:
-    """r of two numbers, [-1, 1]; None if one of them is constant, or for fewer than 3 rows."""
+    """Pearson's r of two numbers, [-1, 1]. None if one of them is constant, or for fewer than 3
+    rows."""
 
     name: str
     title: str
@@ -56,7 +57,6 @@ class CorrelationColumn:
         return None if x is None or y is None else (x, y)
 
     def _known(self, some: Sequence[Observation]) -> tuple[Floats, list[str]]:
-        """Return (n, 2) pairs, and the cluster of each."""
         found = [(pair, one.row.cluster) for one in some if (pair := self._pair(one)) is not None]
         pairs = np.array([pair for pair, _ in found], dtype=np.float64).reshape(-1, 2)
         return pairs, [key for _, key in found]

@@ -1,9 +1,10 @@
-"""CoT2EL against GenEX: which explanations bring a judge closer to how people's labels vary?
+"""The CoT2EL paper's comparison with GenEX: which explanations bring a judge closer to the
+variation of people's labels.
 
 Source: Chen et al., EMNLP 2025, section 6 and Tables 11 to 13. Each model reasons about an item,
-and its chain is parsed into explanations (CoT2EL: EL filtered, and the supporting ones of it); it
-is asked for explanations of each option (GenEX); and the judge, the same model unless the run says
-otherwise, is asked about the item with each of these sets, and with none.
+and its chain of thought is parsed into explanations (CoT2EL: EL filtered, and its supporting
+explanations). The model is also asked for explanations of each option (GenEX). The judge, by
+default the same model, then judges the item with each of these sets and with none.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ COLUMNS: tuple[tuple[str, str, str | None, Bounds], ...] = (  # name, title, blo
 
 
 class Cot2elPaper:
-    """Explanations from chains of thought beside requested ones."""
+    """Compares explanations from chains of thought with requested explanations."""
 
     name = CONTRACT.name
     source = "Chen et al., EMNLP 2025"
@@ -140,7 +141,7 @@ def _sources(case: Case, options: RunOptions) -> Iterator[PaperRequest]:
 def _judgement(
     case: Case, before: Sequence[KeptAnswer | None], options: RunOptions
 ) -> Iterator[PaperRequest]:
-    """Yield nothing if the earlier requests gave no explanation."""
+    """Yield the requests to the judge, or none if there are no explanations."""
     pairs = _explanations(case, before)
     if case.setting == BASELINE or pairs:
         shown = {"explanations": pairs} if pairs else {}
@@ -188,7 +189,6 @@ def _item(case: Case, options: RunOptions) -> dict[str, Any]:
 
 
 def _question_columns(row: DataRow) -> tuple[tuple[str, ...], str]:
-    """Raises Incomplete."""
     for names, prompt in QUESTIONS:
         if all(row.text(name) for name in names):
             return names, prompt
@@ -198,7 +198,8 @@ def _question_columns(row: DataRow) -> tuple[tuple[str, ...], str]:
 
 
 def _options(row: DataRow) -> Sequence[Mapping[str, str]]:
-    """Return the options of inference if the row has none. Raises Incomplete."""
+    """Return the row's options, or those of natural language inference if the row has none. Raises
+    Incomplete."""
     found = row.list_of("options")
     if not found and row.text("premise") is None:
         raise Incomplete(f"a row of {row.dataset} has no `options`")
@@ -206,7 +207,8 @@ def _options(row: DataRow) -> Sequence[Mapping[str, str]]:
 
 
 def _human(row: DataRow, options: RunOptions) -> Any:
-    """Return the row's `human`, else the labels of its `annotators` as votes. Raises Incomplete."""
+    """Return the row's `human`, or else the labels of its `annotators` as votes. Raises
+    Incomplete."""
     if (human := row.fields.get("human")) is not None:
         return human
     labels, key = annotators.before(row), _keys(row, options)
@@ -221,14 +223,16 @@ def _human(row: DataRow, options: RunOptions) -> Any:
 
 
 def _keys(row: DataRow, options: RunOptions) -> Callable[[str], str | None]:
-    """Return label → key of its option, by the words of the run; None: none. Raises Incomplete."""
+    """Map each label to the key of its option, or to None if it has no option. Raises
+    Incomplete."""
     keys = {text.casefold(): one["key"] for one in _options(row)
             for text in (one["text"], one["key"])}  # fmt: skip
     return lambda label: keys.get(options.labels.get(label, label).casefold())
 
 
 def _remarks(options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
-    """Yield people's labels that are no option of their row; with `human` they are not used."""
+    """Yield people's labels that are not an option of their row. Rows with `human` do not use
+    labels."""
     given: list[tuple[str, bool]] = []
     for row in rows_once(some):
         if row.fields.get("human") is not None or not (labels := annotators.before(row)):

@@ -1,4 +1,4 @@
-"""Data sets of a side-by-side run: a row has inputs of models, and labels by people.
+"""Reads the data sets of a run. A row has the inputs of models and people's labels.
 
 Columns: the paper's inputs (`text`; `premise`, `hypothesis`; …); `gold` or `label`; `language`;
 `group` (rows of one cluster); `rationale`; `annotators` (a label each, a list or `a; b`);
@@ -27,7 +27,7 @@ PAIR = "."  # between a column of objects and a key: `answers.llama`
 
 @dataclass(frozen=True)
 class DataRow:
-    """A row of a data set. key: equal for the same row in any order of the file."""
+    """A row of a data set. `key` does not depend on the order of the file."""
 
     dataset: str
     fields: Mapping[str, Any]
@@ -47,18 +47,18 @@ class DataRow:
         return f"{self.dataset} {canonical(judged)}"
 
     def text(self, name: str) -> str | None:
-        """Return a column of text; None if the row has none."""
         found = self.fields.get(name)
         return found if isinstance(found, str) and found.strip() else None
 
     def answer_of(self, model: str) -> str | None:
-        """Return the answer of this model that came with the row."""
+        """Return the answer of this model that the row contains."""
         answers = self.fields.get("answers")
         found = answers.get(model) if isinstance(answers, Mapping) else None
         return found if isinstance(found, str) else None
 
     def list_of(self, name: str, key: str | None = None) -> list[Any]:
-        """Return a column of lists, or of a list for each key; empty if the row has none."""
+        """Return a column that holds a list, or a list for each key. The result is empty if the row
+        has no such column."""
         found = self.fields.get(name)
         if key is not None:
             found = found.get(key) if isinstance(found, Mapping) else None
@@ -67,7 +67,7 @@ class DataRow:
 
 @dataclass(frozen=True)
 class DataSet:
-    """A file of rows. sha256: of the file. columns: as the file names them."""
+    """A file of rows, with its SHA-256 and its column names."""
 
     name: str
     sha256: str
@@ -76,7 +76,7 @@ class DataSet:
 
 
 def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
-    """told: FILE, or NAME=FILE. columns: field → column.
+    """Read a data set. `told` is FILE or NAME=FILE. `columns` maps fields to columns.
 
     Raises ValueError for a file without rows, or with a line that cannot be read; OSError.
     """
@@ -101,7 +101,8 @@ def read_dataset(told: str, columns: Mapping[str, str]) -> DataSet:
 
 
 def sample(data: DataSet, count: int | None, seed: int) -> DataSet:
-    """Return `count` rows chosen by the seed, independent of their order in the file; None: all."""
+    """Return `count` random rows, independent of their order in the file, or all rows if `count` is
+    None."""
     if count is None:
         return data
 
@@ -122,7 +123,7 @@ def _with_keys(name: str, rows: Sequence[dict[str, Any]]) -> Iterator[DataRow]:
 
 
 def _fields(row: Mapping[str, Any], columns: Mapping[str, str]) -> dict[str, Any]:
-    """Return the fields by our names; cells of JSON are parsed."""
+    """Return the fields under the names of this module, with JSON cells parsed."""
     made: dict[str, Any] = {}
     renamed = {column: name for name, column in columns.items()}
     taken = {name for name, column in columns.items() if column in row}
@@ -160,5 +161,5 @@ def spelled(cell: Any) -> str:
 
 
 def canonical(value: Any) -> str:
-    """Return JSON whose bytes are equal only for equal values."""
+    """Return the value as canonical JSON: equal values have equal bytes."""
     return json.dumps(value, ensure_ascii=False, sort_keys=True, separators=(",", ":"))

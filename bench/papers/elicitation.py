@@ -1,4 +1,4 @@
-"""Explanations that a paper elicits by one request for decision, explanation and scores."""
+"""Builds and reads requests that ask a model for a decision and an explanation, and score them."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def request_about(
     options: RunOptions,
     fields: Mapping[str, Any],
 ) -> PaperRequest:
-    """inputs: columns of text of the request. The command's options override `fields`. Raises
-    Incomplete for a row without an input."""
+    """Return a request about the row. `inputs` are the text columns that it sends. The command's
+    options override `fields`. Raises Incomplete for a row without an input."""
     return PaperRequest(
         service,
         {
@@ -40,15 +40,16 @@ def request_about(
 def explanation_request(
     case: Case, inputs: Sequence[str], options: RunOptions, more: Mapping[str, Any]
 ) -> PaperRequest:
-    """inputs: columns of text for the prompt. An answer of this model in the row replaces a call of
-    the model. Raises Incomplete for a row without an input."""
+    """Return a request for an explanation. `inputs` are the text columns of the prompt. If the row
+    contains an answer of this model, the model is not called. Raises Incomplete for a row without
+    an input."""
     answer = case.row.answer_of(case.model)
     source = {"model": case.model} if answer is None else {"answer": {"text": answer}}
     return request_about(EXPLANATIONS.name, case, inputs, options, {**source, **more})
 
 
 def input_fields(case: Case, names: Sequence[str]) -> dict[str, str]:
-    """Raises Incomplete."""
+    """Return the row's input fields. Raises Incomplete."""
     found = {name: case.row.text(name) for name in names}
     if missing := [name for name, text in found.items() if text is None]:
         raise Incomplete(
@@ -58,7 +59,6 @@ def input_fields(case: Case, names: Sequence[str]) -> dict[str, str]:
 
 
 def language_field(case: Case) -> dict[str, str]:
-    """Return the row's language, if given."""
     language = case.row.text("language")
     return {} if language is None else {"language": language}
 
@@ -66,7 +66,7 @@ def language_field(case: Case) -> dict[str, str]:
 def elicited(
     case: Case, answer: KeptAnswer | None, metric: str, read: Callable[[Any], Any]
 ) -> Observation:
-    """Return the model's answer with this metric's result. read: reads the stored result."""
+    """Return the model's answer with this metric's result. `read` converts the stored result."""
     if answer is None or answer.result is None:
         return failed(case, [answer])
     told, scores = answer.result["elicitation"], answer.result["scores"]
@@ -89,7 +89,7 @@ def elicited(
 def failed(
     case: Case, answers: Sequence[KeptAnswer | None], said: str = "it was not asked"
 ) -> Observation:
-    """Return an observation without a result. said: the reason, if no answer has one."""
+    """Return an observation without a result. `said` is the reason, if the answer has none."""
     errors = [one.error or "it failed" for one in answers if one and one.result is None]
     return Observation(
         model=case.model,
@@ -106,7 +106,8 @@ def jobs_of(answers: Sequence[KeptAnswer | None]) -> tuple[str, ...]:
 
 
 def decision_columns(options: RunOptions, labels: Sequence[str]) -> tuple[TableColumn, ...]:
-    """Return columns of decisions against gold labels. labels: choices of the prompt."""
+    """Return columns that compare decisions with gold labels. `labels` are the choices of the
+    prompt."""
 
     def decided(one: Observation) -> tuple[str, str] | None:
         gold = options.label(one.row, labels)

@@ -1,6 +1,5 @@
-"""Tests whether two models differ by a statistic other than a mean: rows are exchanged by clusters
-(Noreen 1989, Computer-Intensive Methods for Testing Hypotheses, 2.2.4). Pure functions.
-"""
+"""Tests whether two models differ in a statistic other than a mean, by exchanging their rows in
+clusters (Noreen 1989, Computer-Intensive Methods for Testing Hypotheses, 2.2.4). Pure functions."""
 
 from __future__ import annotations
 
@@ -26,7 +25,8 @@ def exchange_difference(
 ) -> tuple[IntervalEstimate, float | None]:
     """Return (first - second, two-sided p (0, 1]); None if the difference is undefined.
 
-    sides: (N, K) rows of either, on the same N; `of` takes their sums.
+    `sides` holds an array of shape (N, K) for each model, with the same N rows. `of` computes the
+    statistic from sums of rows.
     """
     rows, width = np.concatenate(sides, axis=1), sides[0].shape[1]
 
@@ -39,8 +39,8 @@ def exchange_difference(
 
 
 def _exchange_p(rows: Floats, difference: OfSums, keys: Sequence[str], how: Resampling) -> float:
-    """Return p for (N, 2K) rows, first before second. An exchange that leaves nothing to compare
-    counts against a difference."""
+    """Return p for (N, 2K) rows with the first model's columns first. An exchange with an undefined
+    statistic counts against a difference."""
     _, codes = np.unique(np.array(keys, dtype=object), return_inverse=True)
     sums = np.zeros((int(codes.max()) + 1, rows.shape[1]))
     np.add.at(sums, codes, rows)
@@ -58,7 +58,8 @@ def _exchange_p(rows: Floats, difference: OfSums, keys: Sequence[str], how: Resa
 
 
 def _exchanges(groups: int, how: Resampling) -> Iterator[Floats]:
-    """Yield blocks of (B, G) zeros and ones: all of them for 13 clusters and fewer."""
+    """Yield blocks of B exchanges of G clusters, as zeros and ones. For 13 clusters or fewer, all
+    exchanges are used."""
     if groups <= ENUMERATED:
         numbers = np.arange(2**groups)[:, None]
         yield ((numbers >> np.arange(groups)) & 1).astype(np.float64)

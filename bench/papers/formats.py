@@ -1,4 +1,5 @@
-"""Tables as Markdown, JSON and CSV, and the jobs behind each cell. Equal numbers, equal bytes."""
+"""Writes tables as Markdown, JSON and CSV, and the jobs behind each cell. Equal numbers give equal
+bytes."""
 
 from __future__ import annotations
 
@@ -23,12 +24,13 @@ NUMBERS = ("value", "low", "high", "n", "clusters", "method")
 
 
 def as_json(about: Mapping[str, Any], tables: Sequence[PaperTable]) -> str:
-    """about: the settings of the run. The jobs are in a separate file, since they differ by run."""
+    """Return the tables as JSON. `about` holds the settings of the run. The jobs are in a separate
+    file, because they differ between runs."""
     return _dumped({**about, "tables": [_table_object(table) for table in tables]})
 
 
 def as_jobs(tables: Sequence[PaperTable]) -> str:
-    """Return cell → ids of its jobs."""
+    """Return the ids of the jobs behind each cell."""
     found = [
         {**_named(table, line.place), "table": table.plan.name, "column": cell.column,
          "jobs": list(cell.jobs)}
@@ -38,7 +40,6 @@ def as_jobs(tables: Sequence[PaperTable]) -> str:
 
 
 def as_csv(tables: Sequence[PaperTable]) -> str:
-    """Return CSV with a row per cell."""
     keys = list(dict.fromkeys(name for table in tables for name in table.plan.key_names))
     stream = io.StringIO()
     columns = ["table", *keys, "column", *NUMBERS, "p_value", "p_adjusted", *OUTCOMES]

@@ -1,4 +1,5 @@
-"""FTC's raw scores of models' explanations of inference, beside their decisions.
+"""The FTC paper's table of raw scores of models' explanations, with the accuracy of their
+decisions.
 
 Source: Sia et al., AAAI 2023, arXiv:2205.12469, Table 12 (its row without a perturbed input).
 """
@@ -34,7 +35,7 @@ COLUMNS: tuple[tuple[str, str, Bounds], ...] = (
 
 
 class FtcPaper:
-    """Does the logic of each model's explanation hold for counterfactuals?"""
+    """Tests whether the logic of each model's explanation holds for counterfactuals."""
 
     name = CONTRACT.name
     source = "Sia et al., AAAI 2023, arXiv:2205.12469"

@@ -1,4 +1,5 @@
-"""HAF's Tables 1 to 5: six metrics, answers at the later stages, sample sizes, nonsense.
+"""HAF's Tables 1 to 5: the six metrics, answers in later stages, sample sizes, and irrelevant
+answers.
 
 Source: Mothilal et al., arXiv:2506.19113. Several values of a result are averaged within it first,
 as in HAF's batch report.
@@ -30,7 +31,7 @@ UNREAD = (None, "unclear")  # stances
 
 
 class HafPaper:
-    """The whole conversation with each model, about each text."""
+    """Runs the whole HAF conversation with each model about each text."""
 
     name = CONTRACT.name
     source = "Mothilal et al., arXiv:2506.19113"

@@ -39,7 +39,7 @@ NEEDS_LABELS = (
 
 
 class HatexscorePaper:
-    """Accuracy beside the quality of explanations, model by model and data set by data set."""
+    """Compares models and data sets by accuracy and by the quality of explanations."""
 
     name = CONTRACT.name
     source = "Hu & Lee, EACL 2026, arXiv:2601.13547"
@@ -107,7 +107,7 @@ def _score(one: Observation) -> float | None:
 
 
 def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
-    """Plan the table of the rows whose decision is not the gold label."""
+    """Return the plan of the table of rows whose decision differs from the gold label."""
 
     def places(one: Observation) -> Iterator[Place]:
         gold, score = options.label(one.row, LABELS), _score(one)
@@ -132,7 +132,8 @@ def _adjudication(name: str, setting: str, options: RunOptions) -> TablePlan:
 
 
 def _preferences(options: RunOptions) -> tuple[MeanColumn, ...]:
-    """Return columns for decision and gold label, by people with and without the explanation."""
+    """Return the columns of people who prefer the decision or the gold label, with and without the
+    explanation."""
     return tuple(
         MeanColumn(
             f"prefer_{side}{name}",
@@ -166,8 +167,8 @@ def _preference(
     is_decision: bool,
     one: Observation,
 ) -> float | None:
-    """Return the share of people's labels that equal the decision (or gold) among those that equal
-    one of the two; None without such."""
+    """Return the share of people's labels that equal the decision (or the gold label), among those
+    that equal one of the two. None if no label does."""
     gold = options.label(one.row, LABELS)
     votes = [options.labels.get(vote, vote) for vote in votes_of(one)]
     for_decision, for_gold = votes.count(str(one.decision)), votes.count(str(gold))

@@ -1,4 +1,4 @@
-"""A result's score under another threshold tau, from its stored components, without a model.
+"""Computes a result's score under another threshold tau from its stored components.
 
 Source: Hu & Lee, arXiv:2601.13547, Eqs. 5 and 6, Figure 2. Only CC depends on tau.
 """

@@ -1,9 +1,9 @@
 """ICE's win rates by data set (Table 5) and language (Table 6), effects (Table 9), agreement with
 people (Table 14), by prompt (Table 15, Figure 2) and by length of the rationale (Table 16).
 
-Source: Basu & Chakraborty, arXiv:2603.18579. Deviates: each win rate is tested against chance, 1/2,
-over texts, and corrected (Table 12 has intervals alone). With several prompts, all tables but the
-15th use a data set's first one.
+Source: Basu & Chakraborty, arXiv:2603.18579. Differs from the paper: each win rate is tested
+against chance (1/2) over texts, with a correction (Table 12 only has intervals). With several
+prompts, all tables except Table 15 use the first prompt of a data set.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ WITH_PEOPLE = "Overlap with what people marked, and its correlation with the win
 
 
 class IcePaper:
-    """Do the model's own attributions point at what matters?"""
+    """Tests whether a model's own attributions point at the words that matter."""
 
     name = CONTRACT.name
     source = "Basu & Chakraborty, arXiv:2603.18579"
@@ -48,7 +48,7 @@ class IcePaper:
         yield from self._requests(case, options)
 
     def _requests(self, case: Case, options: RunOptions) -> Iterator[PaperRequest]:
-        """Yield requests; none if the prompt is for other data sets."""
+        """Yield the requests, or none if the prompt is for other data sets."""
         marked = case.row.list_of("rationale")
         fields: dict[str, Any] = {"model": case.model, "attribution": list(METHODS)}
         fields |= {"human": marked} if marked else {}
@@ -101,7 +101,6 @@ class IcePaper:
 
 
 def _settings_of(dataset: str, options: RunOptions) -> list[str]:
-    """Return the prompts of this data set, in order."""
     return [
         name
         for name, template in options.templates.items()
@@ -111,7 +110,7 @@ def _settings_of(dataset: str, options: RunOptions) -> list[str]:
 
 @dataclass(frozen=True)
 class _ShownPlaces:
-    """Lines of the tables with one prompt per data set: its first."""
+    """The lines of tables that use only the first prompt of each data set."""
 
     options: RunOptions
 
@@ -120,7 +119,7 @@ class _ShownPlaces:
             yield one.dataset, one.model
 
     def by_both(self, one: Observation) -> Iterator[Place]:
-        """Yield the row's language, else the identified one."""
+        """Yield the row's language, or else the identified language."""
         told = one.row.text("language")
         if told is None and one.result is not None and one.result.languages is not None:
             told = one.result.languages.text.code
@@ -141,20 +140,19 @@ def _by_prompt(one: Observation) -> Iterator[Place]:
 
 
 def _methods(options: RunOptions) -> tuple[str, ...]:
-    """Return the methods of the run."""
     told: Any = options.fields(CONTRACT.name).get("attribution", METHODS)
     each = [told] if isinstance(told, str | dict) else told
     return tuple(one if isinstance(one, str) else one["name"] for one in each)
 
 
 def _budgets(options: RunOptions) -> tuple[float, ...]:
-    """Return shares k of the text, if the run names several."""
     told: Any = options.fields(CONTRACT.name).get("options", {}).get("k", ())
     return tuple(told) if isinstance(told, list | tuple) else (told,)
 
 
 def _test(method: str, k: float | None, one: Observation) -> IceTest | None:
-    """Return the sufficiency test under the first operator at this budget; None: at the first."""
+    """Return the sufficiency test under the first operator at this budget, or at the first budget
+    if it is None."""
     if one.result is None:
         return None
     tests: tuple[IceTest, ...] = one.result.components.tests
@@ -172,7 +170,7 @@ def _win_rate(method: str, one: Observation, k: float | None = None) -> float | 
 
 
 def _rates(methods: Sequence[str]) -> tuple[MeanColumn, ...]:
-    """Return columns of each method, and of the differences of pairs."""
+    """Return the columns of each method, and of the difference of each pair of methods."""
     own = (
         MeanColumn(f"{one}_win_rate", f"{one}: win rate", partial(_win_rate, one), chance=CHANCE)
         for one in methods
@@ -189,8 +187,6 @@ def _by_length(methods: Sequence[str], budgets: Sequence[float]) -> tuple[MeanCo
 
 
 def _gap(first: str, second: str) -> MeanColumn:
-    """Return the column of the difference of two methods' win rates by text."""
-
     def value(one: Observation) -> float | None:
         a, b = _win_rate(first, one), _win_rate(second, one)
         return None if a is None or b is None else a - b
@@ -235,8 +231,6 @@ def _overlaps(methods: Sequence[str]) -> tuple[TableColumn, ...]:
 
 
 def _decisions(options: RunOptions) -> tuple[MeanColumn, ...]:
-    """Return columns of accuracy, and of the model's confidence."""
-
     def right(one: Observation) -> float | None:
         gold = one.row.gold
         if gold is None or one.decision is None:
@@ -250,5 +244,4 @@ def _decisions(options: RunOptions) -> tuple[MeanColumn, ...]:
 
 
 def _confidence(one: Observation) -> float | None:
-    """Return the probability of the likeliest label."""
     return max(one.result.probabilities.values(), default=None) if one.result else None

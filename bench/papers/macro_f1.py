@@ -1,4 +1,5 @@
-"""Decisions against gold labels: macro-F1 with its interval, and differences of two models."""
+"""Compares decisions with gold labels: macro-F1 with its interval, and the difference of two
+models."""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ Decided = tuple[str, str]  # gold, decision
 
 
 def count_rows(decided: Sequence[Decided], labels: Sequence[str]) -> Floats:
-    """Return (N, 3 L): the row's counts of each label, as in `shared.statistics.classification`."""
+    """Return the counts of each of L labels per row, of shape (N, 3 L), as in
+    `shared.statistics.classification`."""
     places = {label: place for place, label in enumerate(labels)}
     return label_counts([(places[gold], places[found]) for gold, found in decided], len(labels))
 
@@ -22,7 +24,7 @@ def count_rows(decided: Sequence[Decided], labels: Sequence[str]) -> Floats:
 def macro_f1_estimate(
     decided: Sequence[Decided], keys: Sequence[str], how: Resampling
 ) -> IntervalEstimate:
-    """Return macro-F1 with BCa ends over clusters."""
+    """Return macro-F1 with a BCa interval over clusters."""
     if not decided:
         return IntervalEstimate(None)
     rows = count_rows(decided, labels_of(decided))
@@ -32,7 +34,7 @@ def macro_f1_estimate(
 def macro_f1_difference(
     pairs: Sequence[tuple[Decided, Decided]], keys: Sequence[str], how: Resampling
 ) -> tuple[IntervalEstimate, float | None]:
-    """Return (first - second on the same rows, two-sided p (0, 1]); None without rows."""
+    """Return (first - second on the same rows, two-sided p in (0, 1]), or None without rows."""
     if not pairs:
         return IntervalEstimate(None), None
     labels = labels_of([one for pair in pairs for one in pair])

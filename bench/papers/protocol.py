@@ -1,4 +1,4 @@
-"""A paper to be reproduced: its requests, and its tables."""
+"""The interface of a paper to be reproduced: its requests and its tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from bench.papers.tables import TablePlan
 
 
 class Incomplete(ValueError):
-    """A row without a required input; the message is for people."""
+    """Raised for a row that lacks a required input."""
 
 
 Answers = Callable[[PaperRequest], KeptAnswer | None]  # None: not asked yet
@@ -29,7 +29,8 @@ class PromptSetting:
 
 @dataclass(frozen=True)
 class RunTemplate:
-    """A wording of the question. fields: of a `Template`. datasets: of use; empty: all."""
+    """A wording of the question. `fields` are those of a `Template`. It is used for `datasets`, or
+    for all if these are empty."""
 
     fields: Mapping[str, Any]
     datasets: tuple[str, ...] = ()
@@ -39,9 +40,9 @@ class RunTemplate:
 class RunOptions:
     """The options of the command.
 
-    labels: gold label in the file → label of the paper. parameters: service → fields of its
-    requests. shots: for prompts with demonstrations. prompts: replace the paper's. templates: by
-    name, for models that use one.
+    `labels` maps gold labels in the file to labels of the paper. `parameters` maps a service to
+    fields of its requests. `shots` are numbers of demonstrations. `prompts` replace those of the
+    paper. `templates` are named wordings for models that use them.
     """
 
     seed: int = 0
@@ -52,11 +53,11 @@ class RunOptions:
     templates: Mapping[str, RunTemplate] = field(default_factory=dict)
 
     def fields(self, service: str) -> dict[str, Any]:
-        """Return fields for requests to this service."""
         return dict(self.parameters.get(service, {}))
 
     def prompt_settings(self, usual: str) -> dict[str, PromptSetting]:
-        """Return name → setting: each prompt, or the usual one, with each number of shots."""
+        """Return the settings by name: each prompt, or the default one, with each number of
+        demonstrations."""
         found = {}
         for prompt in self.prompts or (usual,):
             for shots in self.shots:
@@ -80,7 +81,7 @@ class RunOptions:
 
 @dataclass(frozen=True)
 class Case:
-    """One row with one model, by one prompt or setting."""
+    """One row with one model, under one prompt or setting."""
 
     model: str
     setting: str
@@ -88,7 +89,7 @@ class Case:
 
 
 class Paper(Protocol):
-    """A paper. `name` is that of its metric."""
+    """A paper. `name` is the name of its metric."""
 
     name: str
     source: str
@@ -99,19 +100,17 @@ class Paper(Protocol):
         ...
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
-        """Yield all possible requests now; answers may allow more. Raises Incomplete, and
+        """Yield all requests that are possible with the answers so far. Raises Incomplete, and
         ValueError for an unknown gold label."""
         ...
 
     def observations(
         self, case: Case, answers: Answers, options: RunOptions
     ) -> Iterator[Observation]:
-        """Yield observations after all requests are answered."""
+        """Yield the observations, once all requests are answered."""
         ...
 
-    def tables(self, options: RunOptions) -> Sequence[TablePlan]:
-        """Return the tables in the paper's order."""
-        ...
+    def tables(self, options: RunOptions) -> Sequence[TablePlan]: ...
 
 
 def cases(

@@ -1,4 +1,4 @@
-"""A run sends all requests without an answer, then reads the observations."""
+"""Sends all requests that have no answer yet, then reads the observations."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class RunProgress:
 def ask_all(
     paper: Paper, every: Sequence[Case], kept: KeptAnswers, asking: Asking, options: RunOptions
 ) -> None:
-    """Run rounds until no request is left; answers may lead to further requests."""
+    """Send requests in rounds until none is left, because answers may lead to further requests."""
     progress = RunProgress(paper.name)
     for answers in asking.resume():
         kept.add(answers)
@@ -64,7 +64,7 @@ def ask_all(
 def unanswered(
     paper: Paper, every: Sequence[Case], kept: KeptAnswers, options: RunOptions
 ) -> list[PaperRequest]:
-    """Return possible requests without an answer, each once."""
+    """Return the requests that have no answer, each once."""
     found: dict[str, PaperRequest] = {}
     for case in every:
         for request in _requests(paper, case, kept, options):
@@ -76,7 +76,7 @@ def unanswered(
 def _requests(
     paper: Paper, case: Case, kept: KeptAnswers, options: RunOptions
 ) -> Iterable[PaperRequest]:
-    """Yield requests; none for incomplete rows, whose observation has the reason."""
+    """Yield the requests. Incomplete rows have none, and their observation has the reason."""
     try:
         return list(paper.requests(case, kept.get, options))
     except Incomplete:
@@ -84,8 +84,8 @@ def _requests(
 
 
 def check_rows(paper: Paper, every: Sequence[Case], options: RunOptions) -> None:
-    """Raise ValueError for an unknown gold label, for parameters that no service takes, and if all
-    rows of a data set lack an input."""
+    """Raise ValueError for an unknown gold label, for parameters that no service accepts, and if
+    all rows of a data set lack an input."""
     lacking: dict[str, str] = {}
     complete, valid = set(), set()
     for case in every:
@@ -104,7 +104,7 @@ def check_rows(paper: Paper, every: Sequence[Case], options: RunOptions) -> None
 
 
 def check_models(wanted: Sequence[PaperRequest], asking: Asking) -> None:
-    """Raise ValueError for a model that the service does not have; pass other errors on."""
+    """Raise ValueError for a model that the service does not have."""
     named = {name for request in wanted for name in _models_in(request.body)}
     if not named:
         return
@@ -115,7 +115,6 @@ def check_models(wanted: Sequence[PaperRequest], asking: Asking) -> None:
 
 
 def _models_in(body: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the models of the request, and of the metrics that it requests."""
     if isinstance(model := body.get("model"), str):
         yield model
     scores = body.get("score")
@@ -125,7 +124,7 @@ def _models_in(body: Mapping[str, Any]) -> Iterator[str]:
 
 
 def check_request(request: PaperRequest) -> None:
-    """Raise ValueError for a body that its service would refuse for any row."""
+    """Raise ValueError for a request whose parameters its service rejects for every row."""
     try:
         contracts()[request.service].request.model_validate(request.body)
     except ValidationError as error:

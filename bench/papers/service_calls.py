@@ -1,4 +1,4 @@
-"""Two ways to call a service: batches of a running one, and its code in this process."""
+"""Two ways to call a service: batches of a running service, or its code in this process."""
 
 from __future__ import annotations
 
@@ -20,24 +20,25 @@ Told = Callable[[int], None]  # how many of these have ended
 
 
 class Asking(Protocol):
-    """Something that answers requests."""
+    """The interface of the ways to call a service."""
 
     def model_names(self) -> frozenset[str]:
         """Return the models that requests may name."""
         ...
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
-        """Yield answers to the requests of an interrupted run."""
+        """Yield the answers to requests of an interrupted run."""
         ...
 
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
-        """Yield answers to all requests, each once, in parts; a failed request has no result."""
+        """Yield groups of answers to all requests, each answer once. A failed request has no
+        result."""
         ...
 
 
 class RunningService:
-    """A service over HTTP. Its batches outlive this process: `note` holds the id of the unfinished
-    batch."""
+    """A service over HTTP. Its batches continue after this process ends. The file `note` holds the
+    id of the unfinished batch."""
 
     def __init__(self, client: Touchstone, note: Path) -> None:
         self._client = client
@@ -76,7 +77,7 @@ class RunningService:
     def _batches(
         self, service: str, requests: Sequence[PaperRequest], done: int, told: Told
     ) -> Iterator[list[KeptAnswer]]:
-        """Run one batch; if the service refuses lines, run another one of the others."""
+        """Run a batch. If the service rejects lines, run another batch with the other lines."""
         left = list(requests)
         while left:
             batch = self._client.batches.create(map(_line, left), service)
@@ -99,7 +100,6 @@ class RunningService:
 
 
 def _line(request: PaperRequest) -> dict[str, Any]:
-    """Return a line of a batch."""
     return {
         "custom_id": request.key,
         "method": "POST",
@@ -109,7 +109,6 @@ def _line(request: PaperRequest) -> dict[str, Any]:
 
 
 def _results(batch: Batch) -> Iterator[KeptAnswer]:
-    """Yield the service's results."""
     if batch.output_file_id is None:
         return
     with TemporaryDirectory() as folder:
@@ -130,29 +129,26 @@ def _failures(batch: Batch) -> Iterator[KeptAnswer]:
 
 
 class InProcess(Protocol):
-    """`cli.local.LocalService`."""
+    """The methods of `cli.local.LocalService` that a run uses."""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, bytes]:
         """Return status and JSON."""
         ...
 
-    def model_names(self) -> frozenset[str]:
-        """Return the models of its `models.toml`."""
-        ...
+    def model_names(self) -> frozenset[str]: ...
 
 
 class OwnProcess:
-    """The service's code in this process, without servers: one request after the other."""
+    """Runs the service's code in this process, without servers, one request after the other."""
 
     def __init__(self, service: InProcess) -> None:
         self._service = service
 
     def model_names(self) -> frozenset[str]:
-        """Return the models of its file."""
         return self._service.model_names()
 
     def resume(self) -> Iterator[list[KeptAnswer]]:
-        """Yield nothing, since nothing outlives this process."""
+        """Yield nothing, because a run in this process leaves nothing behind."""
         return iter(())
 
     def ask(self, requests: Sequence[PaperRequest], told: Told) -> Iterator[list[KeptAnswer]]:
@@ -164,7 +160,6 @@ class OwnProcess:
 
 
 def _answer(key: str, found: dict[str, Any]) -> KeptAnswer:
-    """Return the answer of a job, or of a refusal."""
     if found.get("object") != "job":
         return KeptAnswer(key, None, None, _said(found))
     if found["status"] == "succeeded":

@@ -1,8 +1,8 @@
-"""The papers' tables from observations: lines of cells, each with interval and n, and differences
+"""Computes the papers' tables from observations: lines of cells with intervals, and differences
 between lines that differ in one name.
 
-Differences of a table are one family and corrected together (Holm), as are its tests against
-chance. The order of rows and of models changes no number.
+The differences of a table are corrected together (Holm), and so are its tests against chance. The
+order of rows and models does not change any number.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ def _no_remarks(_: Sequence[Observation]) -> Iterable[str]:
 class TablePlan:
     """The plan of a paper's table.
 
-    key_names: of the key of a line, as in ("data set", "model"). places: returns the lines of an
-    observation. compared: the key by which lines are compared; None: no comparison. contrasts:
-    columns to compare as two samples, of lines without common rows. counts: True if the cells are
-    numbers of rows only. remarks: sentences about the observations, such as those left out.
+    `key_names` names the parts of a line's key, as in ("data set", "model"). `places` returns the
+    lines of an observation. `compared` is the key by which lines are compared, or None. `contrasts`
+    are columns compared as two samples, for lines without common rows. If `counts`, cells are only
+    numbers of rows. `remarks` yields sentences about the observations, such as those left out.
     """
 
     name: str
@@ -56,7 +56,8 @@ class TablePlan:
 
 @dataclass(frozen=True)
 class TableCell:
-    """jobs: of its observations. p: against chance; None: not known."""
+    """A cell of a table. `jobs` are those of its observations. `p` is from the test against chance,
+    or None."""
 
     column: str
     found: IntervalEstimate
@@ -67,7 +68,7 @@ class TableCell:
 
 @dataclass(frozen=True)
 class Line:
-    """outcomes: number of observations by outcome."""
+    """A line of a table. `outcomes` counts observations by outcome."""
 
     place: Place
     cells: tuple[TableCell, ...]
@@ -77,8 +78,8 @@ class Line:
 
 @dataclass(frozen=True)
 class LineDifference:
-    """Two lines on the rows that both have: first - second. p_adjusted: after Holm, over all of the
-    table."""
+    """The difference first - second of two lines, on the rows that both have. `p_adjusted` is
+    corrected by Holm over the table."""
 
     first: Place
     second: Place
@@ -90,7 +91,7 @@ class LineDifference:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A plan with its numbers. notes: the plan's, and its remarks."""
+    """A table with its numbers. `notes` has the plan's notes and its remarks."""
 
     plan: TablePlan
     lines: tuple[Line, ...]
@@ -104,7 +105,8 @@ def table_of(
     how: Resampling,
     order: Sequence[str] = (),
 ) -> PaperTable:
-    """order: of the names of lines; other names follow in their order."""
+    """Return the table of a plan. `order` lists names of lines that come first; other names follow
+    in their own order."""
     found: dict[Place, list[Observation]] = {}
     every = sorted(observations, key=_key)
     for one in every:
@@ -178,7 +180,7 @@ def _differences(
 
 
 def _rivals(plan: TablePlan, places: Sequence[Place]) -> Iterator[tuple[Place, Place]]:
-    """Yield lines that differ only in the compared key; the first in the order of names."""
+    """Yield pairs of lines that differ only in the compared key, in the order of names."""
     index = plan.key_names.index(plan.compared or "")
 
     def others(place: Place) -> Place:

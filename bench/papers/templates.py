@@ -1,7 +1,7 @@
-"""Prompts of causal models for comparison: a file of TOML or JSON, name → template.
+"""Reads prompts of causal models from a TOML or JSON file that maps names to templates.
 
-Each has `prefix`, `suffix` and `verbalizers` as a request has them, and optionally `data`: names of
-its data sets.
+A template has `prefix`, `suffix` and `verbalizers` as in a request, and optionally `data`, the
+names of its data sets.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def _template(file: Path, name: str, fields: Any) -> RunTemplate:
 
 
 def check_datasets(templates: Mapping[str, RunTemplate], datasets: Sequence[str]) -> None:
-    """Raises ValueError for a data set that no template is for, and for one that is not there."""
+    """Raise ValueError if a data set has no template, or if a template names an unknown data
+    set."""
     if not templates:
         return
     for name, template in templates.items():
@@ -61,5 +62,5 @@ def check_datasets(templates: Mapping[str, RunTemplate], datasets: Sequence[str]
 
 
 def described(templates: Mapping[str, RunTemplate]) -> dict[str, Any]:
-    """Return the form of a file."""
+    """Return a text that describes the format of the file."""
     return {name: {DATA: list(one.datasets), **one.fields} for name, one in templates.items()}

@@ -91,7 +91,6 @@ def _is_short(value: Any, depth: int) -> bool:
 
 
 def _format_json(value: Any, indent: int = 0) -> str:
-    """Return the value as JSON. An object or list is kept on one line if it fits."""
     text = json.dumps(value, ensure_ascii=False)
     if not isinstance(value, dict | list) or indent + len(text) <= WIDTH:
         return text

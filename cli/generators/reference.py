@@ -201,8 +201,6 @@ def settings_page() -> Iterator[str]:
 
 
 def _groups() -> dict[str, str]:
-    """Return the comment above each group of settings. The keys are the first fields of the
-    groups."""
     pattern = re.compile(r"^    # (.+)\n    (\w+):", re.MULTILINE)
     return {name: title for title, name in pattern.findall(inspect.getsource(Settings))}
 

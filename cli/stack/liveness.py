@@ -95,7 +95,7 @@ def _obstacles(body: dict[str, Any]) -> Iterator[str]:
 
 
 class Liveness:
-    """Checks one process regularly, in a separate thread."""
+    """Checks in a separate thread whether a process responds."""
 
     def __init__(
         self, child: Child, probe: Probe, logs: Path, silent_seconds: float, stalled_seconds: float
@@ -141,7 +141,6 @@ class Liveness:
         return self._failures >= FEWEST_FAILURES and silence >= patience
 
     def _begin(self) -> None:
-        """Reset the state for a restarted process."""
         self._life, self._pause = self.child.process, FIRST_PAUSE_SECONDS
         self.ready, self.waits_for = False, NO_ANSWER
         self.moved = self.good = time.monotonic()

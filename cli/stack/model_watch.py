@@ -62,8 +62,6 @@ class ModelWatch:
         return reports
 
     def _reports(self) -> dict[str, ModelReport]:
-        """Return the states of models. For a worker that does not respond, its last response is
-        used."""
         with httpx.Client(timeout=LOOK_SECONDS * 4, trust_env=False) as client:
             for url in self._probes:
                 with suppress(httpx.HTTPError, ValueError, AttributeError):

@@ -57,7 +57,6 @@ def service_processes(
 def _process_with_health(
     name: str, servers: dict[str, str], settings: Settings, *arguments: str
 ) -> Child:
-    """Return a process that answers probes on a separate port."""
     port = free_port()
     environment = servers | {"TOUCHSTONE_METRICS_PORT": str(port)}
     probe = Probe(f"http://{settings.metrics_host}:{port}")

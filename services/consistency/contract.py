@@ -403,7 +403,7 @@ def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
 CONTRACT = MetricContract(
     name="consistency",
     version="1.0",
-    summary="Does a model's own explanation predict its answers, and rest on the same words?",
+    summary="Does a model's explanation predict its answers, and rest on the same words?",
     request=ConsistencyRequest,
     report=ConsistencyResult,
     explained="decision",

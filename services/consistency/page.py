@@ -36,9 +36,9 @@ BY: dict[CitedBy, str] = {
     "request": "passages in the request",
 }
 EDITS = {
-    "cited": "cited words removed",
-    "random": "equally many other words removed",
-    "sent": "edited texts of the request",
+    "cited": "cited words were removed",
+    "random": "the same number of other words was removed",
+    "sent": "edited texts from the request",
 }
 OPERATORS = {"delete": " (deleted)", "mask": " (masked)", None: ""}
 TITLES = {
@@ -89,7 +89,7 @@ def view(request: ConsistencyRequest | None, report: ConsistencyResult) -> Consi
         kept=request is not None,
         text=pieces(text, marks) if request else [],
         explanation="" if request is None else request.explanation,
-        cited_by="nothing in the text" if report.cited_by is None else BY[report.cited_by],
+        cited_by="no words of the text" if report.cited_by is None else BY[report.cited_by],
         lines=tuple(
             EditLine(f"{EDITS[row.of]}{OPERATORS[row.operator]}", row) for row in report.edit_rows
         ),

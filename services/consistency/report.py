@@ -41,10 +41,10 @@ class ConsistencyComponents(Message):
         "explanation",
     )
     precision_changes: Share | None = Field(
-        description="of the edits that should change the answer, the share that change it"
+        description="share of the edits predicted to change the answer that do change it"
     )
     precision_stays: Share | None = Field(
-        description="of the edits that should keep the answer, the share that keep it"
+        description="share of the edits predicted to keep the answer that do keep it"
     )
     edits: Count = Field(description="edited texts that the model answered")
     simulatable: Count = Field(description="edited texts whose answer the explanation predicts")
@@ -62,7 +62,7 @@ class ConsistencyNull(Null):
         default=None,
         ge=0,
         le=1,
-        description="share of the random draws that score lower; ties count half",
+        description="share of random draws that score lower; ties count half",
     )
 
 
@@ -98,10 +98,13 @@ class ConsistencyResult(ExplainableReport):
 
     range: tuple[float, float] = (0.0, 1.0)
     decision: Annotated[str, Column] | None = Field(
-        description="the explained decision, an answer of the model; null: not read"
+        description="the explained decision, one of the model's answers; null if it could not be "
+        "read"
     )
     parts: tuple[ConsistencyPart, ...] = Field(description="the tests that the score includes")
-    cited_by: CitedBy | None = Field(description="how the citations were found; null: no citations")
+    cited_by: CitedBy | None = Field(
+        description="how the citations were found; null without citations"
+    )
     components: ConsistencyComponents
     edit_rows: tuple[ConsistencyEditRow, ...]
     word_values: tuple[ConsistencyWordValue, ...] = Field(
@@ -129,7 +132,9 @@ class ConsistencyBatchReport(BatchReport):
         description="share of the simulatability tests with p <= 0.05, among tests where such a p "
         "is possible; chance is at most 0.05"
     )
-    attribution_significant: Interval = Field(description="the same share for the attribution test")
+    attribution_significant: Interval = Field(
+        description="share of the attribution tests with p <= 0.05, counted in the same way"
+    )
     cites_nothing: Interval = Field(
         description="share of explanations that cite nothing in their text"
     )

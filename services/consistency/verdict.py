@@ -34,7 +34,7 @@ CHECKS = {  # part → check, problem, messages: passed, failed, unclear, too fe
         "The explanation rests on the same words as the answer.",
         "The explanation rests on different words than the answer.",
         "The explanation might rest on the same words as the answer only by chance.",
-        "There are too few words to compare.",
+        "There are too few words to compare with chance.",
     ),
 }
 

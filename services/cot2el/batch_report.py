@@ -88,7 +88,7 @@ def option_counts(rows: Rows) -> Cot2elOptionCounts:
 
 
 def _ratio(name: str, counts: Sequence[tuple[int, int]], over: Statistics) -> Interval:
-    """Return a share of all explanations. The bootstrap resamples items."""
+    """Return a share of all explanations, with an interval from a bootstrap over items."""
     table = np.array(counts, dtype=np.float64).reshape(-1, 2)
     return over.ratio(name, table, _share, over.keys())
 

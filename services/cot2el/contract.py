@@ -1,4 +1,5 @@
-"""CoT2EL: which sentences of a chain of thought speak for and against each option?
+"""The request of CoT2EL, which finds the sentences of a chain of thought that speak for and against
+each option.
 
 Source: Chen et al., EMNLP 2025, section 4 and Appendices B-C. See docs/methods/cot2el.md.
 """
@@ -57,7 +58,7 @@ class Cot2elUnitSpan(Message):
 
 
 class Cot2elWriting(Message):
-    """Settings of the prompts: reason, parse, structure."""
+    """Settings of the three prompts: reasoning, parse and structure."""
 
     temperature: float = Field(
         default=0.6, ge=0, le=5, description="sampling temperature for the reasoning and the parse"
@@ -119,11 +120,11 @@ class Cot2elRequest(LanguageRequest):
     polarity: Polarity | None = Field(
         default=None,
         description="check whether the unit says the opposite of the explanation, which is then "
-        "dropped. `nli`: a natural-language-inference model gives P(contradiction) >= 0.5, or "
-        "both have the same words but only one has an odd number of negations. `cues`: only one "
-        "of them has an odd number of negations. `none`: no check. Absent: `nli`, or `none` for "
-        "variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know "
-        "the language or is not configured",
+        "dropped. `nli`: a natural-language-inference model gives P(contradiction) >= 0.5, or both "
+        "have the same words but only one has an odd number of negations. `cues`: only one has an "
+        "odd number of negations. `none`: no check. Absent: `nli`, or `none` for variants `paper` "
+        "and `reference`. `nli` falls back to `cues` if the model does not know the language or is "
+        "not configured",
     )
     nli_model: ModelName | None = Field(
         default=None,

@@ -237,7 +237,6 @@ def _pairs(human: Sequence[Explanation], refinement: RefinedReasoning) -> list[T
 
 
 def _words(language: str) -> Callable[[str], Sequence[str]]:
-    """Return a splitter into lower-case words, or into characters for Chinese and Japanese."""
     if language in ("zh", "ja"):
         return lambda text: [letter for letter in text.lower() if not letter.isspace()]
     return lambda text: text.lower().split()

@@ -59,8 +59,6 @@ class ReasoningPart:
 
 @dataclass(frozen=True, slots=True)
 class OptionExplanations(OptionRow):
-    """An option and its explanations."""
-
     support: tuple[Cot2elRefinedPair, ...]
     oppose: tuple[Cot2elRefinedPair, ...]
     dropped: tuple[Cot2elDropped, ...]
@@ -87,7 +85,7 @@ class AnnotatorComparison:
 
 @dataclass(frozen=True, slots=True)
 class Cot2elView:
-    """The values that the template shows in addition to the report."""
+    """The values that the page shows in addition to the report."""
 
     question: list[MarkedText]
     language: str  # of the reasoning; "" where it was not kept
@@ -109,11 +107,21 @@ def view(request: Cot2elRequest | None, report: Cot2elResult) -> Cot2elView:
         options=_options(request, report),
         sets=(
             AblationSet("EL", "as parsed", len(sets.el)),
-            AblationSet("EL-sup", "of these, supporting", len(sets.el_sup)),
-            AblationSet("EL-opp", "of these, opposing", len(sets.el_opp)),
-            AblationSet("EL filtered", "matched to passages of the reasoning", len(sets.filtered)),
-            AblationSet("EL filtered, sup", "of these, supporting", len(sets.filtered_sup)),
-            AblationSet("EL filtered, opp", "of these, opposing", len(sets.filtered_opp)),
+            AblationSet("EL-sup", "explanations in favour of an option", len(sets.el_sup)),
+            AblationSet("EL-opp", "explanations against an option", len(sets.el_opp)),
+            AblationSet(
+                "EL filtered",
+                "explanations matched to a passage of the reasoning",
+                len(sets.filtered),
+            ),
+            AblationSet(
+                "EL filtered, sup",
+                "matched explanations in favour of an option",
+                len(sets.filtered_sup),
+            ),
+            AblationSet(
+                "EL filtered, opp", "matched explanations against an option", len(sets.filtered_opp)
+            ),
         ),
         compared=_match_rows(report),
         columns=tuple(Cot2elSimilarities.model_fields),
@@ -170,12 +178,14 @@ def _match_rows(report: Cot2elResult) -> tuple[AnnotatorComparison, ...]:
         AnnotatorComparison(
             "by columns", "best matches by the mean of all columns", validation.column_mean
         ),
-        AnnotatorComparison("as parsed", "before the alignment, by groups", validation.parsed),
+        AnnotatorComparison(
+            "as parsed", "explanations before they are matched to the reasoning", validation.parsed
+        ),
     )
 
 
 STATUSES = {
-    "ok": "read into explanations",
+    "ok": "explanations were read",
     "parse_failed": "the parse failed",
     "no_reasoning": "no reasoning was written",
     "not_read": "not read: unknown language",

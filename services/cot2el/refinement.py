@@ -357,8 +357,8 @@ def align_texts(
 
 
 def rule_of(request: Cot2elRequest) -> RefinementRule:
-    """Return the rule that decides which explanations count as found in the reasoning. Unset
-    options use the variant's defaults."""
+    """Return the rule that decides which explanations are found in the reasoning. Unset options use
+    the variant's defaults."""
     variant = VARIANTS[request.variant]
     least = variant.min_similarity if request.min_similarity is None else request.min_similarity
     steps = MOST_STEPS // (1 + 2 * request.control_draws)

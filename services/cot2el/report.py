@@ -18,7 +18,7 @@ UnitSource = Literal["sentence", "clause", "connective", "given"]
 
 
 class Cot2elRefinedPair(Evidence):
-    """An explanation as the reasoning words it, with its label and stance."""
+    """An explanation in the words of the reasoning, with its label and stance."""
 
     kind: Literal["explanation"] = "explanation"
     offsets_into: Literal["reasoning"] = "reasoning"
@@ -26,7 +26,7 @@ class Cot2elRefinedPair(Evidence):
     stance: Stance
     value: Share = Field(description="similarity to the parse's wording, [0, 1]")
     original: str = Field(description="the parse's wording")
-    unit_sources: tuple[UnitSource, ...] = Field(description="the rules that found this unit")
+    unit_sources: tuple[UnitSource, ...] = Field(description="rules that found this unit")
     contradiction: Share | None = Field(
         default=None,
         description="probability that the unit contradicts the parse's wording; null: not computed",
@@ -57,7 +57,7 @@ class Cot2elDropped(Message):
 
 
 class Cot2elUnplaced(Message):
-    """Statements under a key that matches no option."""
+    """The number of statements under a key that matches no option."""
 
     key: str
     statements: int
@@ -74,9 +74,7 @@ class Cot2elListedPair(Message):
 class Cot2elSets(Message):
     """The paper's ablation sets, in the form of the field `explanations` of `hlv`."""
 
-    el: tuple[Cot2elListedPair, ...] = Field(
-        description="EL (explanation list): the pairs as parsed"
-    )
+    el: tuple[Cot2elListedPair, ...] = Field(description="EL (explanation list): all parsed pairs")
     el_sup: tuple[Cot2elListedPair, ...] = Field(description="EL-sup: the supporting pairs of EL")
     el_opp: tuple[Cot2elListedPair, ...] = Field(description="EL-opp: the opposing pairs of EL")
     filtered: tuple[Cot2elListedPair, ...] = Field(
@@ -104,12 +102,14 @@ class Cot2elAgreement(Message):
     """Agreement of extracted and human explanations."""
 
     precision: Share = Field(
-        description="Eqs. 9-12 as printed: best match of each of the parse's explanations among "
+        description="precision (Eqs. 9-12 as printed): best match of each parsed explanation among "
         "the human ones"
     )
-    recall: Share = Field(description="best match of each human explanation among the parse's")
+    recall: Share = Field(
+        description="recall: best match of each human explanation among the parsed ones"
+    )
     f1: Share = Field(description="harmonic mean")
-    support_precision: Share = Field(description="the same over supporting explanations only")
+    support_precision: Share = Field(description="`precision` over supporting explanations only")
     support_recall: Share
     support_f1: Share
     columns: Cot2elSimilarities = Field(
@@ -169,7 +169,7 @@ class Cot2elShuffledWords(Message):
     faithfulness: Share
     mean_similarity: Share
     other_items: Cot2elOtherItems | None = Field(
-        default=None, description="the same comparison for explanations of other items"
+        default=None, description="control with the explanations of other items"
     )
 
 
@@ -207,7 +207,7 @@ class Cot2elValidated(Message):
 class Cot2elExplanationCounts(Message):
     """Counts of parsed explanations. An item's repeats count once."""
 
-    kept: Count = Field(description="explanations aligned with a unit of the reasoning")
+    kept: Count = Field(description="explanations that match a unit of the reasoning")
     contradicted: Count = Field(
         description="explanations dropped because a similar unit says the opposite"
     )
@@ -236,7 +236,7 @@ class Cot2elBatchReport(BatchReport):
         default=None, description="null in reports of earlier versions"
     )
     faithfulness: Interval = Field(
-        description="mean over items; `pooled` is the mean over explanations"
+        description="mean over items; `pooled` is the mean over all explanations"
     )
     faithfulness_pooled: Interval
     faithfulness_by_chance: Interval = Field(

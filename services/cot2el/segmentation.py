@@ -27,7 +27,7 @@ Language = Literal["en", "zh", "ko", "ja"]
 
 @dataclass(frozen=True, order=True)
 class Unit:
-    """A piece of the text, with the rules that found it."""
+    """A discourse unit: a piece of the text, with the rules that found it."""
 
     start: int  # characters
     end: int  # exclusive
@@ -192,8 +192,6 @@ def _before(text: str) -> Iterator[int]:
 
 
 def _fronted(text: str) -> Iterator[int]:
-    """Yield the position after the comma that ends each subordinate clause before the main
-    clause."""
     match = FRONTED.match(text)
     while match:
         comma = text.find(",", match.end())

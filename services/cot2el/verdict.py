@@ -25,7 +25,7 @@ STATUS = {
 
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
-    "no-better-than-shuffled": "shuffled words do as well",
+    "no-better-than-shuffled": "shuffled words score as well",
 }
 FOUND = "found-in-the-reasoning"
 

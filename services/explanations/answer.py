@@ -1,6 +1,6 @@
 """Finds the answer in a model's output, without its reasoning and without any continuation. Small
-models often continue after their answer with another text or turn. Runs in linear time. Source:
-specs "models" §5.1; the marks of reasoning come from the models' templates."""
+models often continue after their answer with another text or turn. Runs in linear time. Source: the
+marks of reasoning come from the models' templates."""
 
 from __future__ import annotations
 

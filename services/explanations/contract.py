@@ -1,5 +1,5 @@
 """Explain and score: a model decides about a text and explains why, and metrics score its
-explanation. Source: specs "models" §7. See docs/methods/explanations.md."""
+explanation. See docs/methods/explanations.md."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ class ExplanationsRequest(JobRequest):
     )
     policy: Annotated[PolicyName | ExplanationsOwnPolicy | None, Parameter] = Field(
         default=None,
-        description="a named policy, or your own text; metrics that know the named policy use it, "
-        "too. Absent: the prompt's policy",
+        description="a named policy, or your own text; metrics that know the named policy also use "
+        "it. Absent: the prompt's policy",
     )
     language: Annotated[LanguageTag, Parameter] = Field(
         default="auto",
@@ -395,7 +395,7 @@ CONTRACT = ExplanationsContract(
     clustered_by=INPUTS,
     batch_request=ExplanationsBatchReportRequest,
     batch_report=ExplanationsBatchReport,
-    batch_summary="Outcomes, decisions, agreement with gold labels, and each metric's mean",
+    batch_summary="Outcomes, decisions, agreement with gold labels, and each metric's mean score",
     batch_intervals=8,
     surprising=SURPRISING,
     facts=FACTS,

@@ -1,5 +1,5 @@
 """Converts a metric's request with `explain` into a request to `/v1/explanations` for this metric.
-Errors point to the fields of the metric's request. Source: specs "models" §7."""
+Errors point to the fields of the metric's request."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Prompts that make a model decide and explain, from versioned files or from requests. A prompt is
 a file `prompts/NAME.vVERSION.toml`. Each change is a new version, and old versions remain.
-Placeholders inside a request's texts are not expanded. Source: specs "models" §7."""
+Placeholders inside a request's texts are not expanded."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 A decision in a fixed format is parsed exactly. Prose is read by a small text classifier (the
 trained reader) with the function that the caller passes as `prose`. If an answer is cut off, only
-the fixed format counts, since prose might still change direction. Source: specs "models" §5.1, §7;
-the answers of guards: §3.1."""
+the fixed format counts, since prose might still change direction. Source: the answers of guards:
+§3.1."""
 
 from __future__ import annotations
 

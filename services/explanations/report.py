@@ -71,14 +71,18 @@ class ExplanationsBatchReportRequest(BatchReportRequest):
 class ExplanationsBatchReport(BatchReport):
     """A summary of many answers: their outcomes, their decisions, and the metrics' scores."""
 
-    undefined: int = Field(ge=0, description="answers that refuse or cannot be read")
+    undefined: int = Field(
+        ge=0,
+        description="answers without a decision, because the model refused or the answer could not "
+        "be read",
+    )
     score: Interval = Field(
         default=Interval(value=None, low=None, high=None, of=0),
-        description="null, since an answer has no score; see `scores`",
+        description="null, because answers have no score of their own; see `scores`",
     )
     outcomes: dict[Outcome, ExplanationsOutcomeShare] = Field(description="outcomes of the answers")
     decisions: dict[str, Count] = Field(description="decision → answers")
-    scores: tuple[ExplanationsScoreMean, ...] = Field(description="one row per metric")
+    scores: tuple[ExplanationsScoreMean, ...] = Field(description="the score of each metric")
 
 
 class ExplanationsResult(Message):

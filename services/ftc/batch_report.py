@@ -548,9 +548,7 @@ def _majority(covered: Sequence[Row]) -> list[FtcSatisfaction]:
 
 
 LEAST_ROOM = 0.05  # between the best such answer and 1; below it a ratio to it says nothing
-NO_ROOM = (
-    "{name} scores {score:.3f} even without the explanation, too high to measure a gain from it"
-)
+NO_ROOM = "{name} scores {score:.3f} even without the explanation, so no gain can be measured"
 
 
 def skills_of(rows: Sequence[Row], over: Statistics) -> Iterator[FtcSkill]:

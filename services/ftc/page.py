@@ -72,20 +72,24 @@ def _lines(report: FtcResult) -> tuple[ScoreLine, ...]:
     if control is None:
         return ()
     return (
-        ScoreLine("this explanation", "mean over the counterfactuals", report.components),
+        ScoreLine("this explanation", "mean score over the counterfactuals", report.components),
         ScoreLine(
             "always entailment", "a model that always answers entailment", control.always_entailment
         ),
-        ScoreLine("uniform", "a model that gives each label one third", control.uniform),
-        ScoreLine("unedited", "the model's answer to the hypothesis as sent", control.unedited),
         ScoreLine(
-            "blank premise", "the counterfactuals without the premise", control.blank_premise
+            "uniform", "a model that gives each label a probability of one third", control.uniform
+        ),
+        ScoreLine("unedited", "the model's answer to the original hypothesis", control.unedited),
+        ScoreLine(
+            "blank premise",
+            "the model's answers to the counterfactuals without the premise",
+            control.blank_premise,
         ),
     )
 
 
 KINDS = {
-    "substituted": "The hypothesis with one side of the relation in place of the other",
+    "substituted": "The hypothesis with side A replaced by side B, or B by A",
     "a": "The hypothesis that states A without B",
     "b": "The hypothesis that states B",
 }
@@ -145,12 +149,12 @@ def counterfactual_card(
 def _score_lines(item: FtcCounterfactual) -> tuple[ScoreLine, ...]:
     random = None if item.null is None else item.null.satisfaction
     lines = (
-        ScoreLine("with the premise", "basis of the score", item.satisfaction),
-        ScoreLine("without the premise", "result of the hypothesis alone", item.blank_premise),
+        ScoreLine("with the premise", "used for the score", item.satisfaction),
+        ScoreLine("without the premise", "from the hypothesis alone", item.blank_premise),
     )
     if random is None:
         return lines
-    return (*lines, ScoreLine("random phrases", "level of chance", random))
+    return (*lines, ScoreLine("random phrases", "expected by chance", random))
 
 
 def _changes(
@@ -224,9 +228,9 @@ STATISTICS = (
 BASELINES = {  # the two that the paper names first
     "always_entailment": "a model that always answers entailment",
     "majority": "always the most frequent target",
-    "uniform": "one third for each label",
+    "uniform": "a probability of one third for each label",
     "unedited": "the model's answer before the edit",
-    "blank_premise": "the model without the premise",
+    "blank_premise": "the model's answer without the premise",
 }
 
 
@@ -257,7 +261,7 @@ def design(report: Record) -> Iterator[Block]:
 def _against_random(report: Record) -> Iterator[Block]:
     """Yield charts that compare the explanation's phrases with random phrases."""
     comparison = record(report, "against_random")
-    sides = {"explanations": "explanations", "random_phrases": "random phrases in their place"}
+    sides = {"explanations": "explanations", "random_phrases": "random phrases in the same place"}
     for symbol, title in STATISTICS:
         rows = [
             ForestRow(words, record(record(comparison, side), symbol))
@@ -266,8 +270,10 @@ def _against_random(report: Record) -> Iterator[Block]:
         yield _on_one_scale(f"{title}, against random substitutions", rows)
     differences = record(comparison, "difference")
     beyond = {title: record(differences, symbol) for symbol, title in STATISTICS}
-    note = "To the right of the dashed line, the explanation scores higher than random phrases."
-    yield forest("Beyond random substitutions", beyond, bounds=(-1.0, 1.0), level=0.0, note=note)
+    note = "To the right of the dashed line, explanations score higher than random phrases."
+    yield forest(
+        "Score minus that of random substitutions", beyond, bounds=(-1.0, 1.0), level=0.0, note=note
+    )
     beaten = {"random substitutions beaten": record(report, "null_win_rate")}
     yield forest("Random substitutions beaten (W)", beaten, level=0.5)
 

@@ -48,7 +48,7 @@ class FtcDistribution(Message):
 class FtcSatisfaction(Message):
     """Agreement of an answer with the target; higher is better in every field."""
 
-    delta: Share = Field(description="1 if the label of the model's answer is the target, else 0")
+    delta: Share = Field(description="1 if the model's likeliest label is the target, else 0")
     k: float = Field(le=1, description="1 - KL(target || answer), natural logarithm")
     w: float = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed in the paper")
     w_normalized: float = Field(
@@ -80,8 +80,8 @@ class FtcComponents(Message):
         default=None,
         ge=-1,
         le=1,
-        description="w_normalized minus the mean of its random phrases, over counterfactuals "
-        "with random phrases; chance is 0",
+        description="mean of w_normalized minus that of random phrases, over counterfactuals that "
+        "have random phrases; chance is 0",
     )
 
 
@@ -102,8 +102,7 @@ class FtcNull(Null):
     kind: PhraseNull = Field(
         default="any",
         description="`phrases`: phrases of the same type with the same share of words in the "
-        "premise; `any`: phrases of the same type, also used if there are fewer than 19 of the "
-        "first kind",
+        "premise; `any`: phrases of the same type, also used if fewer than 19 such `phrases` exist",
     )
     draws: int = Field(ge=1, description="number of different random substitutions, M")
     premise_overlap: Share | None = Field(
@@ -123,7 +122,7 @@ class FtcNull(Null):
         "stage-wise ordering if the draws were extended in steps"
     )
     satisfaction: FtcSatisfaction | None = Field(
-        default=None, description="mean over the draws; null in results of earlier versions"
+        default=None, description="mean of the draws' scores; null in results of earlier versions"
     )
 
 
@@ -142,7 +141,7 @@ class FtcCounterfactual(Message):
     predicted: NliLabel | None = Field(description="label of the answer; null if two labels tie")
     satisfaction: FtcSatisfaction
     floored: bool = Field(
-        description="whether k uses `epsilon` because the probability is below it"
+        description="whether the probability is below `epsilon`, which k then uses instead"
     )
     blank_premise: FtcSatisfaction | None = Field(
         description="agreement with the target when the premise is empty; shows how much the "
@@ -167,13 +166,12 @@ class FtcBaselines(Message):
         description="the model's answers to the counterfactuals without the premise"
     )
     null_win_rate: Share | None = Field(
-        description="mean over the counterfactuals that have a chance baseline; chance is 0.5"
+        description="mean win rate over the counterfactuals that have random phrases; chance is 0.5"
     )
     null_p_value: float | None = Field(
         gt=0,
         le=1,
-        description="p-value of the mean over the counterfactuals, which is compared with the "
-        "same mean of each draw",
+        description="p-value of the counterfactuals' mean score, compared with that of each draw",
     )
     null_attainable_p: float | None = Field(
         default=None,
@@ -215,7 +213,7 @@ class FtcResult(ExplainableReport):
         description="the model's answer to the original hypothesis; null if no model was called"
     )
     abstained: Annotated[str, Word] | None = Field(
-        description="why there is no score; null if there is one"
+        description="reason why there is no score; null if there is a score"
     )
     extraction: FtcExtraction
     counterfactuals: tuple[FtcCounterfactual, ...] = Field(max_length=2)
@@ -236,7 +234,9 @@ class FtcSimulation(Message):
 class FtcPerturbation(Message):
     """The same item with noise on the model's input embeddings."""
 
-    variance: float = Field(ge=0, le=1e6, description="variance of the zero-mean Gaussian noise")
+    variance: float = Field(
+        ge=0, le=1e6, description="variance of the Gaussian noise, whose mean is 0"
+    )
     label: NliLabel = Field(description="the model's label under noise")
     simulated: NliLabel | None = Field(
         default=None,
@@ -274,7 +274,7 @@ class FtcCaseScores(Message):
     """Mean scores for one original label, or for one counterfactual label of neutral pairs."""
 
     case: Case
-    coverage: Interval = Field(description="share of the label's results that have a score")
+    coverage: Interval = Field(description="share of this label's results that have a score")
     scores: FtcScores
     human_ceiling: float | None = Field(
         description="the delta of human annotators in the paper (Table 10), which even a perfect "
@@ -309,7 +309,7 @@ class FtcAgainstRandom(Message):
 class FtcLas(Message):
     """Leakage-adjusted simulatability (Hase et al., 2020)."""
 
-    las: Interval = Field(description="mean of the two groups, [-1, 1]")
+    las: Interval = Field(description="mean of the groups with and without leakage, [-1, 1]")
     leaking: float | None = Field(description="items where the explanation alone reveals the label")
     not_leaking: float | None
     of_leaking: int
@@ -321,7 +321,8 @@ class FtcLra(Message):
 
     variance: float
     literal: Interval = Field(
-        description="LRA as printed: the label is stable exactly if the simulator gains"
+        description="LRA as printed in the paper: the label is stable exactly if the simulator "
+        "gains"
     )
     stability: Interval = Field(
         description="share of items where both are stable or both are not; null without `simulated`"
@@ -337,8 +338,8 @@ class FtcSimulatability(Message):
     rho: float | None = Field(
         ge=0,
         le=1,
-        description="probability that a score where they agree is above a score where they do "
-        "not; ties count half: U/(n m)",
+        description="probability that a score where they agree exceeds one where they do not; ties "
+        "count half: U/(n m)",
     )
     p_value: float | None = Field(ge=0, le=1, description="Wilcoxon rank-sum, two-sided")
     p_adjusted: float | None = Field(
@@ -384,12 +385,10 @@ class FtcSkill(Message):
         description="(score - baseline_score) / (1 - baseline_score): 1 is perfect, 0 no better "
         "than the baseline, below 0 worse; null if the baseline is above 0.95, see `reason`",
     )
-    score: float = Field(ge=0, le=1, description="mean w_normalized of the covered results")
-    baseline: UnexplainedAnswer = Field(
-        description="the best answer that is possible without the explanation"
-    )
+    score: float = Field(ge=0, le=1, description="mean w_normalized of the results with a score")
+    baseline: UnexplainedAnswer = Field(description="the best answer without the explanation")
     baseline_score: float = Field(
-        ge=0, le=1, description="mean score of that answer on the same targets"
+        ge=0, le=1, description="mean score of this best answer on the same targets"
     )
     difference: Interval = Field(
         description="score - baseline_score, paired, with its interval over texts, [-1, 1]"
@@ -404,7 +403,9 @@ class FtcBatchReport(BatchReport):
     """The batch report of FTC: scores by label, with macro and micro means."""
 
     skill: tuple[FtcSkill, ...] = Field(
-        default=(), description="the main comparison; empty if no result has a score"
+        default=(),
+        description="the main comparison, with answers without the explanation; empty if no result "
+        "has a score",
     )
     gain: Interval | None = Field(
         default=None,

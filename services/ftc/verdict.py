@@ -97,4 +97,4 @@ def _beats(rivals: Rivals | None) -> Check:
 def _phrases(report: FtcResult) -> str:
     kinds = {edited.null.kind for edited in report.counterfactuals if edited.null}
     matched = "random phrases of the same type and premise support"
-    return matched if kinds == {"phrases"} else "random phrases of other texts"
+    return matched if kinds == {"phrases"} else "random phrases from other texts"

@@ -66,7 +66,7 @@ class JobNotice(BaseModel):
     status: JobStatus
     batch_id: str | None
     score: float | None = Field(description="the score; null if it is undefined or missing")
-    error_type: str | None = Field(description="a failed job's problem `type`")
+    error_type: str | None = Field(description="the problem `type` of a failed job")
 
 
 class BatchNotice(BaseModel):

@@ -211,7 +211,7 @@ def page_after(shape: re.Pattern[str]) -> Any:
 
 async def check_query(request: Request) -> None:
     """Raise BadInput for a query parameter with U+0000, and for a parameter of the API that occurs
-    twice but is not a list. Pages say themselves which of their filters they ignore."""
+    twice but is not a list. HTML pages list the filters that they ignore."""
     sent = request.query_params.multi_items()
     for name, value in sent:
         if "\0" in name or "\0" in value:

@@ -87,7 +87,7 @@ class JudgementFields(Message):
         default=False, description="whether the score was hidden while the person judged"
     )
     queue: Annotated[str, StringConstraints(pattern=f"^{QUEUE_ID}$")] | None = Field(
-        default=None, description="the review queue that the line came from"
+        default=None, description="the review queue that gave out the line"
     )
     seconds: float | None = Field(
         default=None, ge=0, le=86_400, description="seconds that the person took to judge"
@@ -155,7 +155,7 @@ class ReviewerJudgementSchema(BaseModel):
     about: str = Field(description="`score`, or the name of a part")
     human_score: float | None = Field(description="[0, 1]")
     human_label: str | None
-    spans: list[MarkedSpan] = Field(description="passages that the person marked as deciding")
+    spans: list[MarkedSpan] = Field(description="passages that the person marked as decisive")
     note: str | None
     blind: bool = Field(description="whether the score was hidden while the person judged")
     queue_id: str | None

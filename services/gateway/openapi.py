@@ -97,7 +97,7 @@ SIGNED = {
 RECEIVED = {
     "2XX": "received",
     "410": "disables the endpoint",
-    "429": "retried after `Retry-After`",
+    "429": "sent again after `Retry-After`",
 }
 
 

@@ -96,7 +96,7 @@ class Forbidden(ScoringError):
 
 
 class MethodNotAllowed(ScoringError):
-    """The address exists, but not with this method."""
+    """The address exists, but does not support this method."""
 
     status = 405
     slug = "method-not-allowed"
@@ -169,7 +169,7 @@ class CrossOriginRequest(ScoringError):
 
 
 class MisdirectedRequest(ScoringError):
-    """The Host header has the name of another service."""
+    """The Host header names a host that the service does not accept."""
 
     status = 421
     slug = "misdirected-request"

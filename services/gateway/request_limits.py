@@ -22,7 +22,7 @@ UNREAD_BYTES = 65_536  # of a body that nobody wants: cheaper to read than to op
 
 
 class Body:
-    """The progress in receiving one request's body."""
+    """Tracks how much of a request's body has arrived, and whether the rest is late."""
 
     def __init__(self, headers: Headers) -> None:
         self._started = time.monotonic()

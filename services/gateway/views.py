@@ -58,10 +58,7 @@ class SdkError(BaseModel):
     """The problem in the form of OpenAI's SDKs."""
 
     message: str = Field(description="title, detail and location in one sentence")
-    type: str = Field(
-        description="type in OpenAI's form, such as `invalid_request_error`, "
-        "derived from the status"
-    )
+    type: str = Field(description="type in OpenAI's form, such as `invalid_request_error`")
     code: str = Field(description="the last part of the problem's `type`")
     param: str | None = Field(description="the first invalid field, as in `requests.17.text`")
 
@@ -167,9 +164,9 @@ class DeletedJobs(BaseModel):
     jobs: int = Field(description="jobs that were deleted")
     lines: int = Field(description="lines of batches that were deleted, with or without a job")
     open: int = Field(
-        description="matching jobs and lines that were not deleted, because they or their batch "
-        "have not ended, and batches that are still being validated; if not 0, repeat the deletion "
-        "later"
+        description="matching jobs and lines that were not deleted because they or their batch "
+        "have not ended, plus batches that are still being validated; if not 0, repeat the "
+        "deletion later"
     )
 
 

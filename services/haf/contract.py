@@ -45,7 +45,8 @@ class HafAnswerWeights(Message):
 
     upheld: Weight = Field(
         default=1.0,
-        description="for sufficiency: the reason is sufficient; for necessity: it is not",
+        description="for sufficiency: the reason is sufficient; for necessity: the other reasons "
+        "are not",
     )
     doubtful: Weight = Field(default=0.5, description="the reason may or may not be sufficient")
     denied: Weight = Field(default=0.1, description="the opposite of `upheld`")
@@ -356,8 +357,8 @@ CONTRACT = MetricContract(
     facts=FactPaths(decision="stance", facets=(("stance", "$.stance"),)),
     batch_request=HafBatchReportRequest,
     batch_report=HafBatchReport,
-    batch_summary="The paper's tables over many results: means, sample sizes, sufficient and "
-    "irrelevant",
+    batch_summary="The paper's tables over many results: means, sample sizes, shares of sufficient "
+    "and irrelevant answers",
     batch_intervals=27,
     batch_plots=("means",),
     form=(FormField(name="text", label="Text", hint="what was moderated"),),

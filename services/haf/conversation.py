@@ -252,7 +252,7 @@ def _transcript(sample: Sample) -> Transcript:
 
 @dataclass(frozen=True, slots=True)
 class SentResponse:
-    """A response in the request, and the number of the reason that it concerns."""
+    """A response that the request contains, and the index of the reason that it is about."""
 
     stage: Stage  # of single reasons `sufficiency`, until the stance is known
     tokens: ResponseTokens
@@ -388,7 +388,6 @@ def sample_permutations(plain: Order, count: int, generator: np.random.Generator
 
 
 def _spans(justify: Exchange) -> list[Span]:
-    """Return the spans of the reasons, or [] if they are not in order."""
     spans = [each.statement.span for each in justify.reasons if each.statement.span is not None]
     apart = all(a[1] <= b[0] for a, b in itertools.pairwise(spans))
     return spans if apart else []

@@ -1,4 +1,5 @@
-"""HAF: how confident, relevant, diverse, sufficient and necessary are the reasons of a model?
+"""The formulas of HAF: how confident, relevant, diverse, sufficient and necessary a model's reasons
+are.
 
 Pure functions of numbers that return None for an undefined value. C is a confidence, and g a
 similarity of two texts. Every confidence, similarity, diversity and metric is in [0, 1]. Source:

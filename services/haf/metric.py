@@ -1,4 +1,4 @@
-"""The HAF metric: prompts the model, or takes the responses in the request, compares their texts,
+"""The HAF metric. It prompts the model or uses the responses in the request, compares their texts,
 and scores them."""
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ from shared.text.language import (
 RULED = ("en",)  # the language of the prompts and labels, and of the reader's measurements
 SIDES: dict[Stage, str] = {"sufficiency": "toxic", "necessity": "non-toxic"}
 NO_INFORMATIVENESS = (
-    "no response has a decision with a defined confidence as well as a defined informativeness"
+    "no response has a decision whose confidence and informativeness are both defined"
 )
 STAGES: dict[str, Stage] = {
     "uii": "internal", "uei": "external", "rs": "sufficiency", "rn": "necessity"
@@ -223,7 +223,8 @@ def _warnings(
     cut = sum(each.response.truncated for each in (transcript.justify, *transcript.later))
     if cut:
         warnings.append(
-            f"{cut} of the responses were cut off at `max_tokens`, perhaps within a reason"
+            f"{cut} of the responses were cut off at `max_tokens`, perhaps in the middle of a "
+            "reason"
         )
     if request.permute_reasons and not transcript.orders:
         warnings.append("permutation: the reasons have no other order to test")
@@ -306,7 +307,7 @@ def _undefined_reason(name: str, transcript: Transcript) -> str:
         return f"it is defined for {SIDES[stage]} stances, and the stance is {transcript.stance}"
     exchanges = [exchange for exchange in transcript.later if exchange.stage == stage]
     if not exchanges:
-        return transcript.absent.get(name, "the stage that it needs was not run")
+        return transcript.absent.get(name, "its stage was not run")
     if all(each.parsed.refusal for each in exchanges):
         return "the model refuses the stage's task"
     if stage in SIDES and not any(each.parsed.decision is not None for each in exchanges):

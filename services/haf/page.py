@@ -113,8 +113,6 @@ def in_response(stage: HafStagePart) -> list[MarkedText]:
 
 
 def _statement(part: Part, left: int) -> StatementCard:
-    """Return the card of a statement, without highlights if they need more than `left` page
-    elements."""
     coloured = StatementCard(pieces(part.text, _marks(part)), part, _top_tokens(part))
     if _weight(coloured.text) <= left:
         return coloured
@@ -122,7 +120,6 @@ def _statement(part: Part, left: int) -> StatementCard:
 
 
 def _weight(text: Sequence[MarkedText]) -> int:
-    """Return the number of elements that the text adds to a page."""
     return sum(bool(piece.marks) for piece in text)
 
 
@@ -175,7 +172,6 @@ def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) ->
 
 
 def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
-    """Return the offsets of a token in a statement that starts at `start`."""
     return max(0, token.start - start), max(0, token.end - start)
 
 
@@ -411,11 +407,14 @@ def design(report: Record) -> Iterator[Block]:
         sufficient = record(group, "sufficient")
         yield forest(f"Decisions that say “sufficient”, by stage{name}", sufficient)
         off = record(group, "irrelevant")
-        yield forest(f"Answers to another question, by stage{name}", off, note="Lower is better.")
+        yield forest(
+            f"Decisions that do not answer the question, by stage{name}",
+            off,
+            note="Lower is better.",
+        )
 
 
 def _lines_of(group: Record) -> list[Pair]:
-    """Return the query parameters that select the group's results, or [] if none do."""
     model, metadata = group.get("of_model"), record(group, "of_metadata")
     named = [("model", str(model))] if model else []
     return [*named, *(("meta", f"{key}={value}") for key, value in metadata.items())]
@@ -426,8 +425,11 @@ def _survival(name: str, stages: Record) -> Iterator[Block]:
     counts = {title: record(stages, stage) for stage, title in words.TITLES.items()}
     refused = {title: integer(row, "refused") for title, row in counts.items()}
     note = "Sufficiency is tested only for toxic stances, necessity only for non-toxic stances."
-    for what, which in (("reach each stage", "reached"), ("are scored at each stage", "scored")):
+    for what, which in (
+        ("that reach each stage", "reached"),
+        ("that are scored at each stage", "scored"),
+    ):
         bars = [(title, integer(row, which)) for title, row in counts.items() if row]
         shown = bars if any(count for _, count in bars) else []
-        yield CountBars(f"Results that {what}{name}", shown, note)
+        yield CountBars(f"Results {what}{name}", shown, note)
     yield count_bars(f"Results with a refused response, by stage{name}", refused)

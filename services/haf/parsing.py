@@ -249,7 +249,6 @@ class _ResponseText:
         return len(line) - len(line.lstrip())
 
     def _heads(self) -> list[tuple[int, bool]]:
-        """Return the start of each heading, and True if it is a Markdown title (`#`)."""
         return [
             (bisect_left(self.normalized.starts, head.end() - self.start), head[1] is not None)
             for head in _HEAD.finditer(self.response, self.start)
@@ -282,7 +281,7 @@ class _ResponseText:
 
 
 def _without_headings(region: list[Sentence]) -> list[Sentence]:
-    """Remove headings and announcements, unless no other sentence remains."""
+    """Remove headings and sentences that only announce a list, unless no other sentence remains."""
     statements = [each for each in region if not _is_heading(each.asked)]
     return [each for each in statements if each.asked[-1] != ":"] or statements or region
 

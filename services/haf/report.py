@@ -61,7 +61,7 @@ class HafComponents(Message):
 
 
 class HafExtras(Message):
-    """More metrics of the released code, if `extras` is on."""
+    """Further metrics of the released code, if the request sets `extras`."""
 
     dis_dpp: float | None = Field(description="det(g_ij C_j) of the reasons; higher: more diverse")
     internal_del_pe: float | None = Field(
@@ -163,7 +163,7 @@ class HafCounts(Message):
 
 
 class HafControls(Message):
-    """The metrics without token weights, and without confidences, to show the effect of each."""
+    """The metrics computed without token weights, and computed without confidences."""
 
     uniform_relevance: HafComponents = Field(
         description="values if every token of a reason has the same weight"
@@ -214,8 +214,8 @@ class HafPermutation(Message):
     orders: tuple[tuple[int, ...], ...] = Field(
         description="orders of the JUSTIFY reasons, as indices from 0"
     )
-    dis: HafChange = Field(description="the JUSTIFY response rewritten in each order and scored")
-    uii: HafChange = Field(description="the internal stage prompted again with each order")
+    dis: HafChange = Field(description="DiS of the JUSTIFY response, rewritten in each order")
+    uii: HafChange = Field(description="UII, with the internal stage prompted again for each order")
 
 
 class HafResult(ExplainableReport):
@@ -282,7 +282,7 @@ class HafMeans(Message):
 
 
 class HafIndividual(Message):
-    """The factors of sufficiency and necessity, averaged by result (Table 3)."""
+    """The factors of sufficiency and necessity, averaged within each result (Table 3)."""
 
     rs_decision: Interval = Field(description="w_S C(Y)")
     rs_informativeness: Interval = Field(description="I_S (Eq. 10)")
@@ -291,7 +291,7 @@ class HafIndividual(Message):
 
 
 class HafShares(Message):
-    """The mean share of decisions of one kind in each stage."""
+    """The mean share of one kind of decision in each stage."""
 
     internal: Interval
     external: Interval
@@ -313,7 +313,7 @@ class HafStageCounts(Message):
 
     reached: Count = Field(description="results with a response in this stage")
     refused: Count = Field(description="results whose responses all refuse the task")
-    scored: Count = Field(description="results with the part that the stage gives")
+    scored: Count = Field(description="results with a value for the part that this stage measures")
 
 
 class HafGroup(Message):
@@ -323,8 +323,8 @@ class HafGroup(Message):
     dataset: str
     of_model: str | None = Field(
         default=None,
-        description="together with `of_metadata`, a filter for a report's request that matches "
-        "only this group's results; both are null if no filter does",
+        description="with `of_metadata`, a filter for a report's request that matches only this "
+        "group's results; both null if there is none",
     )
     of_metadata: dict[str, str] | None = None
     results: int = Field(ge=1)
@@ -337,7 +337,7 @@ class HafGroup(Message):
     by_stance: tuple[HafStanceScores, ...]
     stages: dict[Stage, HafStageCounts] = Field(
         default_factory=dict,
-        description="counts by stage, in order; empty in reports of earlier versions",
+        description="counts for each stage, in order; empty in reports of earlier versions",
     )
 
 

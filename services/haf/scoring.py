@@ -117,8 +117,6 @@ def score_transcript(
 def _verdict(
     request: HafRequest, exchange: Exchange, collected: HafCollected
 ) -> DecisionVerdict | None:
-    """Return the verdict on a response's decision, from the trained reader or from sentence
-    similarity, as the variant requires."""
     decision = exchange.parsed.decision
     if decision is None:
         return None
@@ -280,7 +278,6 @@ def _with_decision(inputs: StageInputs, exchange: Exchange, value: StageValue) -
 
 
 def _decision(inputs: StageInputs, exchange: Exchange) -> float | None:
-    """Return the confidence in the decision, C(Y)."""
     if exchange.decision is None:
         return None
     target = decision_target(inputs.request, exchange, exchange.decision)

@@ -33,7 +33,7 @@ REFUSED = "the JUSTIFY response refuses the task"
 NO_REASONS = "no reasons were found in the JUSTIFY response"
 TOO_MANY = f"the JUSTIFY response gives more than {MOST_REASONS} reasons, too many to prompt about"
 NOT_PROVIDED = "the response of its stage was not sent"
-NO_LOGPROBS = "its confidences need log-probabilities, but none were sent"
+NO_LOGPROBS = "its confidence needs log-probabilities, but none were sent"
 NO_TOKENS = f"{NO_LOGPROBS}; `control.unweighted` has the values of the texts alone"
 SINGLE = "there is only one reason, so nothing remains when it is left out"
 
@@ -89,13 +89,12 @@ class Transcript:
 
     @property
     def later(self) -> tuple[Exchange, ...]:
-        """Return the stages after the first, in their order."""
         each = (self.internal, self.external, *self.individual)
         return tuple(exchange for exchange in each if exchange is not None)
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """Return every response, including responses with reasons in another order."""
+        """Return the exchanges of all stages, including those with reasons in another order."""
         more = (part for each in self.orders for part in (each.justify, each.internal))
         return (self.justify, *self.later, *(part for part in more if part is not None))
 

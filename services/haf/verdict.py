@@ -1,5 +1,5 @@
-"""HAF in plain words: names of its metrics, stages and answers, and the verdict. Source of the
-terms: Mothilal et al., arXiv:2506.19113."""
+"""The verdict of HAF, and the names of its metrics, stages and answers. Source of the terms:
+Mothilal et al., arXiv:2506.19113."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from shared.reports.pages.page_text import counted
 
 @dataclass(frozen=True, slots=True)
 class MetricWords:
-    """The texts that a page shows for a metric."""
+    """The name and descriptions of a metric, as a page shows them."""
 
     name: str  # of the report's component
     short: str
@@ -32,7 +32,7 @@ class MetricWords:
 
     @property
     def better(self) -> str:
-        """Return which values are better, high or low ones."""
+        """Return a phrase that says whether higher or lower values are better."""
         return "lower is better" if self.lower_is_better else "higher is better"
 
 

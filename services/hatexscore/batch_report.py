@@ -37,10 +37,7 @@ Statistics = BatchStatistics[BatchReportRequest]
 
 FOUND = ("exact", "inflected", "fuzzy", "missing", "unsearched")  # a quotation in its text
 FAITHLESS = 0.8  # agreement under which QF tells about the model
-FOREIGN = (
-    "the judge makes {share} of the decisions itself: {said} the {results} where it decides "
-    "otherwise"
-)
+FOREIGN = "the judge agrees with {share} of the decisions; {said} the {results} where it disagrees"
 
 
 def batch_report(rows: Sequence[Row], over: Statistics) -> HatexscoreBatchReport:

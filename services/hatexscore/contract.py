@@ -432,8 +432,7 @@ def _work_items(request: HatexscoreRequest, reads: int) -> Iterator[Work]:
 
 def elicited(found: ElicitedExplanation) -> dict[str, Any]:
     """Return a HateXScore request made from a model's answer. The model that decided also gives
-    P(hateful), since another model would only measure its agreement with the decision (specs
-    "models" §7)."""
+    P(hateful), since another model would only measure its agreement with the decision."""
     fields: dict[str, Any] = {}
     if found.policy is not None:
         fields["options"] = {"policy": found.policy}
@@ -456,8 +455,8 @@ def needs(request: HatexscoreRequest) -> tuple[str, ...]:
 CONTRACT = MetricContract(
     name="hatexscore",
     version="2.0",
-    summary="Does the explanation of a hate-speech decision conclude, quote, name the group, "
-    "and cohere?",
+    summary="Does the explanation state the decision, quote the post, name the group, and fit "
+    "together?",
     request=HatexscoreRequest,
     report=HatexscoreResult,
     explained="decision",

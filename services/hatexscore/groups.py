@@ -23,12 +23,12 @@ MOST_ASKED = 30  # mentions of one explanation that are read
 LONGEST_CONTEXT = 600  # characters on either side of a mention that are read
 ATTACKED = 0.5  # the least probability of an attack
 
-SLUR = "a slur does not count as naming a group"
-GROUND = "a ground of discrimination is named, but no group"
-IN_FIELD = "the group is in a field for the target"
-NO_TARGET = "the group is in a field that is not for the target"
+SLUR = "the mention is a slur, which does not count as naming a group"
+GROUND = "the explanation names a ground of discrimination, but no group"
+IN_FIELD = "the group is in a field for target groups"
+NO_TARGET = "the group is not in a field for target groups"
 EQUATION_4 = "the group is named; for a non-hateful decision Eq. 4 does not require an attack"
-UNREAD = f"only the first {MOST_ASKED} mentions are read, and this is a later one"
+UNREAD = f"the reader reads only the first {MOST_ASKED} mentions, and this mention comes later"
 READ = {
     "attacked": "according to the trained reader the group is attacked",
     "defended": "according to the trained reader the group is defended",

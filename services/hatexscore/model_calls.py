@@ -515,12 +515,13 @@ class RandomPlacements:
         if not self.observed:
             return "the quoted spans contain no word"
         if len(self.observed) == len(self.units):
-            return "the quotes cover every word of the text, so there is no other placement of them"
+            return "the quotes cover every word of the text, so there is no other position for the "
+            "quotes"
         if self.others:
             return None
         return (
             f"the quotes cover {len(self.observed)} of the text's {len(self.units)} words, which "
-            "leaves no other placement of them"
+            "leaves no other position for the quotes"
         )
 
     def draws(self, seed: int, most: int, first: int | None = None) -> list[list[Span]]:

@@ -54,7 +54,7 @@ QUOTATION_KINDS: dict[QuotationReason, str] = {
     "label": "the name of a label",
     "other_source": "another person's words, a paraphrase, or words that the text does not "
     "contain but could",
-    "echo": "the whole text, in addition to quotations of parts",
+    "echo": "the whole text, quoted in addition to parts of it",
     "translation": "not in the text, and in a script or language that the text does not use",
     "unattributed": "not in the text, but the explanation does not claim to quote the text",
 }
@@ -130,7 +130,7 @@ def _explanation_marks(report: HatexscoreResult) -> Iterable[Mark]:
         conclusion = f"conclusion: {report.stated_decision}"
         yield Mark(report.conclusion.start, report.conclusion.end, "conclusion", conclusion)
     for quote in report.hallucinated_quotes:
-        yield Mark(quote.start, quote.end, "hallucinated", "quoted, but not in the text")
+        yield Mark(quote.start, quote.end, "hallucinated", "a quotation that is not in the text")
     for mention in sentences.mentions(report):
         if mention.start is not None and mention.end is not None:
             kind, conclusion = ("group", "counts") if mention.counts else ("idle", "does not count")
@@ -268,13 +268,13 @@ def design(report: Record) -> Iterator[Block]:
     agreed = {"all": record(agreement, "agreement")}
     agreed |= {name: share for name, share in record(agreement, "by_decision").items()}
     note = (
-        "Only results with a decision and a P(hateful) count. A model that disagrees with the "
-        "decision cannot show whether the quotes matter."
+        "Only results with a decision and a P(hateful) are counted. A model that disagrees with a "
+        "decision cannot show whether its quotes matter."
     )
     yield forest("Does the model share the decisions?", agreed, note=note)
     categories = record(report, "categories")
     filters = facet_filters("category", {name: name for name in categories})
-    note = "The grounds are those of the policy, for example religion or ethnicity."
+    note = "A ground is a category of the policy, for example religion or ethnicity."
     yield count_bars("Groups by ground", categories, note, filters)
     groups = record(report, "groups")
     filters = facet_filters("group", {group: group for group in groups})

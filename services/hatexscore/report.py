@@ -132,8 +132,7 @@ class HatexscoreGroupEvidence(Evidence):
     offsets_into: Literal["explanation"] = "explanation"
     start: int | None = Field(
         ge=0,
-        description="character offset into the explanation as sent, or into its fields "
-        "written as one text",
+        description="character offset into the explanation, or into its fields written as one text",
     )
     end: int | None = Field(ge=0, description="character offset, exclusive")
     group: Annotated[str, Word] = Field(description="name of the group in the list")
@@ -254,8 +253,8 @@ class HatexscoreRandomSpans(CalibratedNull):
     rank: int | None = Field(
         default=None,
         ge=1,
-        description="rank of the quotes among themselves and the draws; 1 is the best, ties "
-        "count against the quotes; null in earlier results",
+        description="rank of the quotes among the quotes and the draws; 1 is best, ties count "
+        "against the quotes; null in earlier results",
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -283,16 +282,18 @@ class HatexscoreRandomSpans(CalibratedNull):
 class HatexscoreProbabilityReading(Message):
     """The method that obtained P(hateful) from a model without a classifier head."""
 
-    reading: Reading | None = Field(description="method for the first of the two probabilities")
+    reading: Reading | None = Field(description="method for the first probability")
     mass: float | None = Field(
         ge=0,
         le=1,
-        description="probability of all labels together, the smaller of the two; null: unknown",
+        description="probability of all labels together, the smaller value of both texts; null: "
+        "unknown",
     )
     uncertainty: float = Field(
         ge=0,
         le=1,
-        description="uncertainty of P because of the way it was read, the larger of the two",
+        description="uncertainty of P because of the way it was read, the larger value of both "
+        "texts",
     )
 
 
@@ -399,7 +400,7 @@ class HatexscoreResult(ExplainableReport):
     reader: HatexscoreReaderUse | None = Field(
         default=None,
         description="null if no reader could read the explanation, and in results before version "
-        "1.2. Parts of an answer that could not be used are null even if this is not",
+        "1.2. Parts of the reader's answer that could not be used are null as well",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         default=(), description="groups that count as identified, synonyms under one name, sorted"
@@ -415,7 +416,7 @@ class HatexscoreResult(ExplainableReport):
         "without quotes; else null",
     )
     control: HatexscoreRandomSpans | None = Field(
-        default=None, description="null if undefined; see `warnings`"
+        default=None, description="null if undefined; `warnings` says why"
     )
 
     @model_validator(mode="before")
@@ -435,11 +436,13 @@ class HatexscoreLabelConflicts(Message):
     """Counts of explanations that state a decision other than the one sent."""
 
     compared: int = Field(ge=0, description="results with both a sent and a stated label")
-    conflicting: int = Field(ge=0, description="results in which the two labels differ")
+    conflicting: int = Field(
+        ge=0, description="results in which the sent and the stated label differ"
+    )
     no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
     conflicts: tuple[str, ...] = Field(
         max_length=MOST_NAMED,
-        description="the first results in which the two labels differ, by custom_id, else by job",
+        description="the first of these results, by custom_id, else by job",
     )
 
 
@@ -447,7 +450,7 @@ class HatexscoreQuoteCounts(Message):
     """Counts of quotations attributed to the text, by kind of match, and counts of results, by the
     kind of their worst quotation."""
 
-    exact: Count = Field(description="quotations found word for word")
+    exact: Count = Field(description="quotations found word for word in the text")
     inflected: Count = Field(description="found except for the ending of one word")
     fuzzy: Count = Field(description="found with at most 15 % of the characters edited")
     missing: Count = Field(description="not in the text: `hallucinated_quotes`")
@@ -480,7 +483,8 @@ class HatexscoreTestedTogether(Message):
         description="two-sided p-value for the hypothesis that all quotes are random spans"
     )
     rate: Probability = Field(
-        description="bound on the expected share of random spans among `found`"
+        description="upper bound on the expected share of `found` whose quotes do no more than "
+        "random spans"
     )
     found: Count = Field(
         description="number of results whose quotes do more than random spans, by local false"
@@ -488,7 +492,7 @@ class HatexscoreTestedTogether(Message):
     )
     named: tuple[str, ...] = Field(
         max_length=MOST_NAMED,
-        description="the first of the found results, by custom_id, else by job",
+        description="the first results counted in `found`, by custom_id, else by job",
     )
 
 
@@ -498,7 +502,9 @@ class HatexscoreDecisionMeans(Message):
     results: int = Field(ge=0)
     score: Interval
     components: dict[str, Interval] = Field(description="means of htc, qf, tgi and cc, each [0, 1]")
-    share_beaten: Interval = Field(description="as in the whole report")
+    share_beaten: Interval = Field(
+        description="mean share of random spans that the quotes beat; chance is 0.5"
+    )
     qf_excess: Interval | None = Field(
         default=None, description="mean of QF minus the QF of random quotes; 0 is chance"
     )
@@ -513,9 +519,11 @@ class HatexscoreModelAgreement(Message):
     """How often the model makes the same decision as the explanation, which QF requires."""
 
     agreement: Interval = Field(
-        description="share of results where the model makes the same decision"
+        description="share of results where the model makes the explained decision"
     )
-    by_decision: dict[Decision, Interval] = Field(description="the same share, for each decision")
+    by_decision: dict[Decision, Interval] = Field(
+        description="decision → `agreement` over the results with this decision"
+    )
 
 
 class HatexscoreBatchReport(BatchReport):
@@ -527,7 +535,7 @@ class HatexscoreBatchReport(BatchReport):
     )
     by_decision: dict[Decision, HatexscoreDecisionMeans] = Field(
         default_factory=dict,
-        description="the same mean, for each decision; `unknown`: no decision was found",
+        description="decision → means over its results; `unknown`: no decision was found",
     )
     model_agreement: HatexscoreModelAgreement | None = Field(
         default=None, description="null if no model was asked about a decision"

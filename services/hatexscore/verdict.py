@@ -177,7 +177,7 @@ def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
     if drop >= _tau(report) - TIE:
         message = f"Without the quotes, P(hateful) falls by {significant(drop)}."
         return inconclusive(MATTER, "quotes-carry-hate", message)
-    return passed(MATTER, "The quoted words carry no hate.")
+    return passed(MATTER, "The model does not find the quoted words hateful.")
 
 
 def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:

@@ -248,7 +248,7 @@ def _estimate_all(
 
 
 def _block(measured: HlvMeasured | HlvGain, metric: str) -> Any:
-    """Return the part of the report that contains `metric`, which must not be a correlation."""
+    """Return the part of the result that contains `metric`, which must not be a correlation."""
     if isinstance(measured, HlvGain):
         return measured
     return measured.distribution if metric in DIVERGENCES else measured.scalar

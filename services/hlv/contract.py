@@ -1,4 +1,5 @@
-"""HLV: does a judge rank, weigh or rate options as humans do, and do explanations bring it closer?
+"""The request of HLV, which tests whether a judge ranks, weighs or rates options as humans do, and
+whether explanations bring it closer to them.
 
 Source: Chen et al., EMNLP 2025, section 5 and Appendices D-F. See docs/methods/hlv.md.
 """

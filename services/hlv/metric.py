@@ -1,5 +1,5 @@
-"""HLV: compares a judge, with and without explanations, with humans. Source: Chen et al., EMNLP
-2025, section 5."""
+"""The HLV metric. It compares a judge's answers, with and without explanations, with those of
+humans. Source: Chen et al., EMNLP 2025, section 5."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""A judge's answers to a batch: written rankings and ratings, first tokens, and labels.
+"""Collects a judge's answers to a batch of requests: written rankings and ratings, probabilities of
+first tokens, and labels.
 
 A batch makes several calls per model: one per sampling setting, one for first tokens, and one for
 options that are labels of the judge. A `prompt` may show a premise and a hypothesis, as for a
 classifier. It may also show the question of Table 6 as `{text}`. Source: Chen et al., EMNLP 2025,
-section 5.1 and Appendix D; specs "models" §1.3, §4.1."""
+section 5.1 and Appendix D."""
 
 from __future__ import annotations
 
@@ -320,8 +321,6 @@ NO_PAIR = {
 
 @dataclass(frozen=True)
 class OptionExample:
-    """An example that asks a classifier to choose among the options."""
-
     condition: Condition
     lettered: OptionLetters
     example: Example
@@ -437,7 +436,6 @@ def _option_run(example: OptionExample, judgement: Judgement) -> JudgeRun:
 
 
 def _columns(example: OptionExample, labels: Sequence[str]) -> list[int]:
-    """Return the indices of the request's options among the judge's labels."""
     names, request = [label.casefold() for label in labels], example.condition.request
     texts = [option.text.casefold() for option in request.options]
     if sorted(names) == sorted(texts):

@@ -59,7 +59,7 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class CeilingLine:
-    """One measure of the agreement between people, and how close the first method comes to it."""
+    """The agreement between people by one measure, and how close the first method comes to it."""
 
     name: str
     ceiling: HlvCeilingOf
@@ -151,9 +151,9 @@ class Measure:
 
 MEASURES = (
     Measure("tau_b", "Kendall's tau-b", None, "higher"),
-    Measure("tau_a", "Kendall's tau-a, as printed", None, "higher"),
+    Measure("tau_a", "Kendall's tau-a, as in the paper", None, "higher"),
     Measure("spearman", "Spearman's rho", None, "higher"),
-    Measure("spearman_without_ties", "Spearman's rho, as printed", None, "higher"),
+    Measure("spearman_without_ties", "Spearman's rho, as in the paper", None, "higher"),
     Measure("kl_model_gold", "KL(model, humans), nats", "distribution", "lower"),
     Measure("kl_gold_model", "KL(humans, model), nats", "distribution", "lower"),
     Measure("jsd", "Jensen-Shannon distance", "distribution", "lower"),
@@ -195,9 +195,9 @@ def method_view(gold: HlvGold, keys: Sequence[str], result: HlvMethodResult) -> 
     unit = COMPARABLE.get((gold.kind, result.method))
     values = _values(gold, keys, result, unit) if unit else None
     reason = (
-        "no answer could be read"
+        "the judge's answers could not be read"
         if unit
-        else f"humans gave a {gold.kind}, but this method does not give one"
+        else f"people gave a {gold.kind}, which this method does not return"
     )
     return MethodView(
         title=METHODS[result.method],
@@ -275,7 +275,8 @@ def design(report: Record) -> Iterator[Block]:
     for pair in paired:
         method = pair.get("method")
         sides = {words: record(pair, condition) for condition, words in SIDES.items()}
-        note = "All rows use the same texts. The dashed line marks a judge that ranks at random."
+        note = "All rows use the same texts. The dashed line marks chance, a judge that ranks at "
+        "random."
         yield forest(
             f"Agreement with people ({method})", sides, bounds=CORRELATIONS, level=0.0, note=note
         )
@@ -285,7 +286,8 @@ def design(report: Record) -> Iterator[Block]:
         yield histogram_bars(
             f"Effect of explanations ({method})", record(pair, "gains"), "items",
             mark=(0.0, "no change"), part="kendall_gain" if is_complete else "",
-            note="To the right of the middle bar, explanations bring the judge closer to people.",
+            note="Bars to the right of the middle count items where explanations bring the judge "
+            "closer to people.",
         )  # fmt: skip
         changes = {
             "closer to people with explanations": integer(pair, "closer"),

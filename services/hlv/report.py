@@ -55,17 +55,24 @@ class HlvMeasured(Message):
     ranks: dict[Key, float] = Field(description="ranks of the mean rank over all runs")
     values: dict[Key, float] | None = Field(description="mean distribution, or mean scores")
     tau_b: Correlation | None = Field(description="Kendall's tau, corrected for ties")
-    tau_a: Correlation | None = Field(description="Kendall's tau as printed (Eq. 13); ties count 0")
+    tau_a: Correlation | None = Field(
+        description="Kendall's tau as printed in the paper (Eq. 13); ties count 0"
+    )
     spearman: Correlation | None = Field(description="Pearson's correlation of fractional ranks")
     spearman_without_ties: AsPrinted | None = Field(
-        description="Spearman's rho as printed (Eq. 14)"
+        description="Spearman's rho as printed in the paper (Eq. 14)"
     )
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
-    runs: int = Field(ge=0, description="number of answers averaged")
-    invalid_runs: int = Field(default=0, ge=0, description="number of unreadable answers")
+    runs: int = Field(ge=0, description="number of answers that are averaged")
+    invalid_runs: int = Field(
+        default=0, ge=0, description="number of answers that could not be read"
+    )
     label_mass: float | None = Field(
-        default=None, ge=0, le=1.0001, description="probability of all letters as the first token"
+        default=None,
+        ge=0,
+        le=1.0001,
+        description="probability that the first token is an option's letter",
     )
     normalised: dict[Annotated[str, Word], float | None] = Field(
         default_factory=dict,
@@ -87,7 +94,10 @@ class HlvCeilingOf(Message):
         "correlations are adjusted to the full number (Spearman-Brown). Null where no source "
         "has two votes"
     )
-    chance: float = Field(description="value of the uniform judge; 0 for correlations")
+    chance: float = Field(
+        description="value of a judge that gives every option the same probability; 0 for "
+        "correlations"
+    )
     least_room: float = Field(
         ge=0, description="smallest distance of `high` from chance at which values are normalised"
     )
@@ -97,7 +107,7 @@ class HlvCeilingOf(Message):
 class HlvCeiling(Message):
     """The agreement of people with one another, the most that a judge can reach."""
 
-    annotators: int = Field(ge=2, description="number of votes, ratings or rankings")
+    annotators: int = Field(ge=2, description="number of people's votes, ratings or rankings")
     resamples: int = Field(ge=1, description="number of draws that each value is based on")
     metrics: dict[Annotated[str, Word], HlvCeilingOf]
 
@@ -119,7 +129,7 @@ class HlvGain(Message):
 
 
 class HlvMethodResult(Message):
-    """Results of one method."""
+    """The results of one method."""
 
     method: Method
     explained: HlvMeasured | None = Field(
@@ -127,12 +137,12 @@ class HlvMethodResult(Message):
     )
     baseline: HlvMeasured | None = Field(description="the same judge without explanations")
     gain: HlvGain | None = Field(
-        description="change through the explanations; null if one of the two is missing"
+        description="effect of the explanations; null without `explained` or `baseline`"
     )
 
 
 class HlvComponents(Message):
-    """The coefficients of the first method, by variant."""
+    """The rank correlations of the first method."""
 
     kendall: Correlation | None = Field(description="tau-b; tau-a for variant `paper`")
     spearman: AsPrinted | None
@@ -151,7 +161,7 @@ class HlvComponents(Message):
 
 
 class HlvBaselines(Message):
-    """The two control judges."""
+    """Two judges that do not read the question."""
 
     uniform: HlvMeasured = Field(
         description="equal probability for every option; its rank correlation is undefined"
@@ -195,7 +205,7 @@ class HlvEstimate(Message):
     )
     undefined: int = Field(ge=0, description="number of items where the value is undefined")
     undefined_as_zero: float | None = Field(
-        default=None, description="mean with undefined items as 0; correlations only"
+        default=None, description="mean if undefined items count as 0; only for correlations"
     )
 
 
@@ -224,11 +234,12 @@ class HlvCeilings(Message):
     """People's agreement with each other by one metric, over items with known annotators."""
 
     high: Interval = Field(
-        description="an ideal judge, which answers with the distribution that "
-        "people were drawn from"
+        description="agreement with an ideal judge, which knows the true shares of people's answers"
     )
-    low: Interval = Field(description="one half of the people, compared with the other half")
-    chance: Interval = Field(description="the uniform judge")
+    low: Interval = Field(description="agreement of one half of the people with the other half")
+    chance: Interval = Field(
+        description="value of a judge that gives every option the same probability"
+    )
 
 
 class HlvPaired(Message):
@@ -237,12 +248,16 @@ class HlvPaired(Message):
     method: Method
     items: Count = Field(description="number of items; those with an undefined side are left out")
     explained: Interval = Field(description="Kendall's tau in the variant's own form, [-1, 1]")
-    baseline: Interval = Field(description="the same for the judge without explanations")
+    baseline: Interval = Field(
+        description="Kendall's tau of the judge without explanations, [-1, 1]"
+    )
     gain: Interval = Field(description="explained - baseline, item by item, [-2, 2]")
     closer: Count = Field(description="items where explanations bring the judge closer to people")
     equal: Count = Field(description="items where explanations change nothing")
     farther: Count
-    gains: ValueHistogram = Field(description="21 bins; no change falls into the middle bin")
+    gains: ValueHistogram = Field(
+        description="histogram of the gains in 21 bins; a gain of 0 is in the middle bin"
+    )
 
 
 class HlvBatchReport(BatchReport):
@@ -250,17 +265,19 @@ class HlvBatchReport(BatchReport):
     majority."""
 
     score_of: Literal["gain", "agreement", "mixed"] | None = Field(
-        description="meaning of the mean score; `mixed`: the results are of both kinds, so there "
-        "is no mean; null: there are no results"
+        description="meaning of the mean score; `mixed`: some scores are gains and some "
+        "agreements, so there is no mean; null: there are no results"
     )
     ceilings: dict[str, HlvCeilings] = Field(
         default_factory=dict, description="metric → agreement of people with themselves"
     )
     tables: tuple[HlvTable, ...]
     paired: tuple[HlvPaired, ...] = Field(
-        default=(), description="methods with and without explanations; empty in earlier reports"
+        default=(),
+        description="each method's judge with and without explanations; empty in earlier reports",
     )
     gold_tied: Interval | None = Field(
         default=None,
-        description="`tied`, computed for the people's ranking; null in earlier reports",
+        description="share of pairs of options that people rank equally, mean over items; null in "
+        "earlier reports",
     )

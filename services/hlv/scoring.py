@@ -63,7 +63,6 @@ def average(runs: Sequence[JudgeRun], options: int) -> AveragePrediction | None:
 
 
 def _mean(rows: Sequence[Floats], options: int) -> Floats | None:
-    """Return each option's mean over the runs with a value, or None if an option has no value."""
     table = np.stack(list(rows)).reshape(len(rows), options)
     if np.isnan(table).all(axis=0).any():
         return None

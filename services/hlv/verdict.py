@@ -77,12 +77,12 @@ def chance(report: HlvResult) -> str:
     majority = report.control.majority
     tau = majority.tau_a if report.provenance.variant == "paper" else majority.tau_b
     result = "has no tau for this item" if tau is None else f"reaches a tau of {_signed(tau)}"
-    oracle = f"A judge that knows only the humans' first choice {result}."
+    oracle = f"A judge that knows only people's first choice {result}."
     if report.score_of == "gain":
         return (
             "The score is the gain in Kendall's tau. Explanations without effect would score 0. A "
-            "single item proves little, because with few options tau has few possible values "
-            f"(seven with three options). The batch report tests many items together. {oracle}"
+            "single item proves little, because tau has few possible values (seven with three "
+            f"options). The batch report tests many items together. {oracle}"
         )
     return (
         "The score is Kendall's tau. A random order would score 0, the humans' own order +1, and "

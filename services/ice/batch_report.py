@@ -209,8 +209,8 @@ def keys_of(tested: Sequence[JobTest], over: Statistics) -> list[str]:
 
 
 def _z(key: IceConfiguration, tests: Sequence[IceTest]) -> float | None:
-    """Return the omnibus z statistic, or None unless draws are distinct and their number is
-    fixed."""
+    """Return the omnibus z statistic, or None if draws can repeat or their number depends on the
+    scores."""
     if not VARIANTS[key.variant].distinct:
         return None
     return omnibus_z(_column(tests, "win_rate"), [test.null.draws for test in tests])
@@ -457,7 +457,7 @@ def _agreement(
 
 
 def _with_q(correlated: Sequence[Correlated]) -> Iterator[Correlated]:
-    """Add q-values by Benjamini-Hochberg over the p-values of the table."""
+    """Return the rows with q-values, computed by Benjamini-Hochberg from their p-values."""
     p_values = [row.p_value for row in correlated if row.p_value is not None]
     adjusted = iter(benjamini_hochberg(p_values))
     for row in correlated:
@@ -505,7 +505,6 @@ def _orthogonality(table: Table, over: Statistics) -> Iterator[IceOrthogonality]
 def _common(
     first: Sequence[JobTest], second: Sequence[JobTest]
 ) -> tuple[list[JobTest], list[JobTest]]:
-    """Return the tests of those jobs that are in both sequences."""
     ours, others = index_by_job(first), index_by_job(second)
     jobs = [job for job in ours if job in others]
     return [ours[job] for job in jobs], [others[job] for job in jobs]

@@ -137,7 +137,7 @@ def difference(first: float, second: float, null: Floats, *, exact: bool) -> Dif
 
 
 def _wins(score: float, null: Floats) -> Floats:
-    """Return M values: 1 if the score beats the draw, 1/2 for a tie, else 0."""
+    """Return one value per random draw: 1 if the score beats the draw, 1/2 for a tie, else 0."""
     return np.where(null < score - TIE, 1.0, np.where(null <= score + TIE, 0.5, 0.0))
 
 

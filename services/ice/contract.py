@@ -1,5 +1,6 @@
-"""ICE: does the explanation mark the words that matter, more than random words do? Source: Basu &
-Chakraborty, arXiv:2603.18579, section 3. See docs/methods/ice.md."""
+"""The request of ICE, which tests whether the words that an explanation marks matter more to the
+model than random words. Source: Basu & Chakraborty, arXiv:2603.18579, section 3. See
+docs/methods/ice.md."""
 
 from __future__ import annotations
 
@@ -112,7 +113,7 @@ class IceOptions(Message):
     )
     rank_by: Literal["value", "magnitude"] = Field(
         default="value",
-        description="whether to rank tokens by their signed value or by its absolute value",
+        description="whether tokens are ranked by their signed or their absolute value",
     )
     k: Budget | Annotated[tuple[Budget, ...], Field(min_length=1, max_length=10)] = Field(
         default=0.2, description="size of a rationale, as a share of the eligible tokens"
@@ -131,9 +132,9 @@ class IceOptions(Message):
     )
     null: NullKind | None = Field(
         default=None,
-        description="which structure random rationales share with an explanation made of spans. "
-        "Absent: `words` for single scattered words, else `spans`. An explanation with values "
-        "is compared with random tokens",
+        description="the structure that random rationales share with an explanation made of spans. "
+        "Absent: `words` for single scattered words, else `spans`. An explanation with values is "
+        "compared with random tokens",
     )
     strata: StratumKind | None = Field(
         default=None,
@@ -365,8 +366,8 @@ class IceRequest(LanguageRequest):
 
     @property
     def draws_tokens(self) -> bool:
-        """True if random comparisons use sets of single tokens: on request, or in the variants
-        `paper` and `reference`."""
+        """True if explanations are compared with sets of single tokens: on request, or in the
+        variants `paper` and `reference`."""
         return self.options.null == "tokens" or self.variant != "robust"
 
     @property
@@ -377,7 +378,8 @@ class IceRequest(LanguageRequest):
 
 
 def label(method: Method) -> str:
-    """Return the name of a computed explanation, with the options that differ from the defaults."""
+    """Return the display name of a computed explanation, with the options that differ from the
+    defaults."""
     if not isinstance(method, AttributionMethod):
         return method
     usual = AttributionMethod(name=method.name)
@@ -426,7 +428,7 @@ def needs(request: IceRequest) -> tuple[str, ...]:
 CONTRACT = MetricContract(
     name="ice",
     version="2.0",
-    summary="Does the explanation mark the words that matter, more than random words do?",
+    summary="Do the words that the explanation marks matter more to the model than random words?",
     request=IceRequest,
     report=IceResult,
     explained="decision",

@@ -143,13 +143,13 @@ def work_of_draws(
         for kept in size.kept
         for operator in options.operators
     )
-    sizes = [Size("`draws`", most), Size("rows a draw (`operators`, `infills`, `aspects`)", each)]
-    sizes.append(Size("sizes of rationale", draws / most))
+    sizes = [Size("`draws`", most), Size("rows per draw (`operators`, `infills`, `aspects`)", each)]
+    sizes.append(Size("sizes of the rationale", draws / most))
     lower = tuple(lowerings)
     yield Work(
         tuple(sizes), unit="rows", seconds_each=SECONDS_A_ROW, most=MOST_ROWS, lowerings=lower
     )
-    a_row = Size("tokens a row", tokens / (draws * each))
+    a_row = Size("tokens per row", tokens / (draws * each))
     yield Work((*sizes, a_row), most=MOST_TOKENS, lowerings=lower)
 
 
@@ -191,7 +191,6 @@ def lowerings(
 def _sort_budgets(
     request: IceRequest, whole: int, works: Callable[[object], Sequence[Work]]
 ) -> list[float]:
-    """Return the budgets of the request, those with the most work first."""
     apart = _unique_budgets(request, whole)
     amounts = {k: sum(work.amount for work in works(k)) for k in request.options.budgets}
     return sorted(request.options.budgets, key=lambda k: (k in apart, amounts[k]), reverse=True)
@@ -218,7 +217,6 @@ def _fluency(request: IceRequest, whole: int) -> Iterator[Work]:
 
 
 def _attribution_methods(request: IceRequest) -> list[AttributionMethod]:
-    """Return the methods of the explanations that the service computes."""
     return [AttributionMethod(name=m) if isinstance(m, str) else m for m in request.methods]
 
 

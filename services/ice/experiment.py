@@ -267,7 +267,6 @@ class Experiment:
 
     @cached_property
     def _rankings(self) -> Rankings:
-        """Random rankings of the eligible tokens, from one random stream per text."""
         random = random_of(self.tokenized.request, "null", "tokens")
         return Rankings(random, len(self.tokenized.eligible))
 
@@ -291,8 +290,8 @@ class NullSamples:
             self._place.setdefault(subset, index)
 
     def place(self, subset: Subset) -> int:
-        """Return the index of the first random set that equals this set, or the number of sets if
-        none does."""
+        """Return the index of the first random set that equals this set, or the number of random
+        sets if there is none."""
         return self._place.get(subset, len(self.subsets))
 
 

@@ -66,7 +66,7 @@ class Fluency:
             yield (
                 f"perplexity_ratio: the rationale's input ({self.rationale:.1f}) and those of "
                 f"random ones ({self.random:.1f}) differ by more than a factor of {UNLIKE:g} "
-                f"under {name}, so the win rate may measure fluency"
+                f"under {name}, so the win rate may reflect fluency"
             )
 
 
@@ -91,7 +91,6 @@ def fluency_of(experiment: Experiment) -> Fluency | None:
 
 
 def _unlearned(tokenized: TokenizedInput, writer: Writer) -> str | None:
-    """Return the reason why the model does not support the text's language, or None."""
     request = tokenized.request
     language = find_language("\n".join(_text_parts(tokenized.example)), requested_language(request))
     languages = (ModelLanguages(writer.use.name, writer.languages),)
@@ -164,7 +163,6 @@ def _of_tokens(
 
 
 def _text_parts(example: Example) -> list[str]:
-    """Return the example's text and second text, unless they are empty or missing."""
     return [text for text in (example.text, example.text_pair) if text and not text.isspace()]
 
 

@@ -250,8 +250,8 @@ def _probability_warnings(experiment: Experiment) -> Iterator[str]:
     yield from words.doubts
     if words.uncertainty > 0:
         yield (
-            f"P of a row is uncertain by up to {words.uncertainty:.2g}, because of the way it is "
-            "read from the model; rows with a smaller difference may change their order"
+            "the probabilities read from the model are uncertain by up to "
+            f"{words.uncertainty:.2g}; smaller differences between perturbed texts may mean nothing"
         )
 
 
@@ -259,7 +259,7 @@ def _split_words(experiment: Experiment) -> Iterator[str]:
     for trial in experiment.trials:
         if trial.null.split:
             yield (
-                f"{trial.explanation.name}: its spans begin or end inside a word, so random spans "
+                f"{trial.explanation.name}: a span begins or ends inside a word, so random spans "
                 "are made of tokens instead of words"
             )
 
@@ -308,8 +308,8 @@ def _null_options(experiment: Experiment) -> Iterator[str]:
             yield f"{name}: `strata` has no effect on passages; it is for tokens and single words"
         if null.fixed:
             yield (
-                f"{name}, k {trial.k}: it has all tokens of some strata, so every random "
-                f"rationale contains them as well: {', '.join(null.fixed)}"
+                f"{name}, k {trial.k}: the rationale has all tokens of some strata, so every "
+                f"random rationale contains them as well: {', '.join(null.fixed)}"
             )
         spans = null.kind in ("spans", "spans_gaps")
         if request.options.match_tokens and spans and not null.matched:
@@ -358,8 +358,7 @@ def _power_warnings(tests: Sequence[IceTest], alpha: float) -> Iterator[str]:
                 draws = f"only {test.null.draws} other rationales of the same kind in this text"
             yield (
                 f"{test.explanation}, k {test.k}: undecidable, because with {draws} p is at least "
-                f"{test.null.attainable_p:.3f}, above the level {alpha}, whatever their scores "
-                "are"
+                f"{test.null.attainable_p:.3f}, above the level {alpha}, whatever the scores are"
             )
         elif test.p_adjusted is None and test.verdict == "inconclusive":
             least = 2 / (test.null.draws + 1)
@@ -381,7 +380,7 @@ def _tie_warnings(experiment: Experiment) -> Iterator[str]:
         if inside == outside:
             yield (
                 f"{trial.explanation.name}, k {trial.k}: {experiment.tokenized.unit}s inside and "
-                "outside the rationale have the same value; of these, the first ones in the "
+                "outside the rationale have the same value; of these, those that come first in the "
                 "text count as inside"
             )
 

@@ -4,7 +4,7 @@ of the texts.
 The answer for a variation does not depend on other variations (shared.models.ports), so a request
 gets the same score alone and in a batch. Variations that remove whole words work with any model,
 and LIME then runs over words. If one probability cannot be read, the whole request is null with the
-reason. Source: specs "models" §4.2, §4.3."""
+reason."""
 
 from __future__ import annotations
 
@@ -98,8 +98,8 @@ def model_languages(request: IceRequest) -> ModelLanguages:
 
 
 def words_missing(request: IceRequest) -> Obstacle | None:
-    """Return the reason why the text cannot be split into words, if the request needs words, or
-    None."""
+    """Return why the text cannot be split into words. Return None if it can, or if the request does
+    not need words."""
     model = models().judge(request.model or DEFAULT_MODEL)
     return no_words(request) if rows_of(request, model) == "words" else None
 
@@ -456,7 +456,7 @@ def _word_input(
 def targets_of_rows(
     batch: Sequence[tuple[TokenizedInput, WordReading, Sequence[Row]]], model: Judge
 ) -> list[Floats | Unread]:
-    """Return the probabilities of the target label for each input's variations, or the reason why
+    """Return for each input the target label's probabilities on its variations, or the reason why
     they cannot be read."""
     if not batch:
         return []

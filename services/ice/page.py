@@ -186,11 +186,11 @@ OPERATORS: dict[TestedOperator, str] = {  # {unit}: token or word
     "mean": "the mean over all operators",
 }
 REMOVALS: dict[TestedOperator, str] = {
-    "delete": "its own {unit}s deleted",
-    "mask": "its own {unit}s masked",
-    "mask_unk": "its own {unit}s replaced by the unknown token",
-    "mask_pad": "its own {unit}s replaced by padding",
-    "infill": "its own {unit}s replaced by {unit}s of other texts",
+    "delete": "the rationale's {unit}s deleted",
+    "mask": "the rationale's {unit}s masked",
+    "mask_unk": "the rationale's {unit}s replaced by the unknown token",
+    "mask_pad": "the rationale's {unit}s replaced by padding",
+    "infill": "the rationale's {unit}s replaced by {unit}s of other texts",
     "mean": "the mean over all operators",
 }
 
@@ -233,7 +233,6 @@ def test_views(report: IceResult) -> tuple[TestView, ...]:
 
 
 def _operator(report: IceResult, test: IceTest) -> str:
-    """Return a description of how the other tokens, or the rationale's tokens, were removed."""
     done = REMOVALS if test.aspect == "necessity" else OPERATORS
     return done[test.operator].format(unit=report.unit)
 
@@ -488,7 +487,7 @@ REMOVED = {
     "mask": "masked",
     "mask_unk": "replaced by the unknown token",
     "mask_pad": "replaced by padding",
-    "infill": "replaced by those of other texts",
+    "infill": "replaced by words of other texts",
     "mean": "removed: the mean over the operators",
 }
 TONES = {
@@ -508,7 +507,7 @@ def design(report: Record) -> Iterator[Block]:
     for number, (name, entry) in enumerate(named.items()):
         yield histogram_bars(
             f"Random explanations beaten: {name}", record(entry, "win_rates"), "tests",
-            mark=(CHANCE, "the win rate by chance (½)"), number=number,
+            mark=(CHANCE, "win rate expected by chance (½)"), number=number,
             part="win_rate" if entry.get("leads") else "",
         )  # fmt: skip
         verdicts = record(entry, "verdicts")
@@ -539,7 +538,8 @@ def _least_p(summary: Record) -> str:
 
 
 def _configuration(entry: Record, *, with_model: bool) -> str:
-    """Return a configuration in plain words: the part of the text that is kept, and how."""
+    """Describe a configuration in words: which part of the text is kept, and how the rest is
+    removed."""
     parts = record(entry, "configuration")
     rows, name = parts.get("rows") or "tokens", parts.get("explanation")
     share = parts.get("k")

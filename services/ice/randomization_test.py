@@ -113,7 +113,6 @@ class Tails:
 
 
 def _inputs_of(experiment: Experiment, explanation: TestedExplanation) -> list[TestInput]:
-    """Return all tests of one explanation."""
     inputs = []
     request = experiment.tokenized.request
     for trial in experiment.of(explanation):
@@ -155,7 +154,6 @@ def _mean(trial: Trial, by_operator: Sequence[TestInput]) -> TestInput:
 
 
 def _p_values(experiment: Experiment, test: TestInput) -> Tails:
-    """Return both one-sided p-values. They are 1 for an undefined test."""
     if test.observed is None or not test.defined:
         return Tails(1.0, 1.0)
     tie = experiment.tokenized.variant.tie

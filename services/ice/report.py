@@ -1,5 +1,5 @@
-"""The result types of ICE: one test for each explanation, budget and operator, and comparisons.
-Imports only pydantic. Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
+"""The result types of ICE: a test for each explanation, budget and operator, and comparisons of
+explanations. Imports only pydantic. Source: Basu & Chakraborty, arXiv:2603.18579, section 3."""
 
 from __future__ import annotations
 
@@ -80,12 +80,14 @@ class IceNull(CalibratedNull):
 
     kind: NullKind = Field(
         default="tokens",
-        description="what random rationales share with the tested one: the number of tokens, the "
-        "numbers of whole words and tokens, the lengths of passages, or also the gaps between "
-        "them. For rows of words, `words` is the number of words",
+        description="the property that random rationales share with the tested one: the number of "
+        "tokens, the numbers of whole words and tokens, the lengths of passages, or also the gaps "
+        "between them. For rows of words, `words` is the number of words",
     )
     strata: StratumKind | None = Field(
-        default=None, description="a further property that they share, token by token"
+        default=None,
+        description="a further property that random rationales share with the tested one, token by "
+        "token",
     )
     match_tokens: bool = Field(
         default=False,
@@ -125,14 +127,15 @@ class IceTest(Message):
     win_rate: Share | None = Field(
         description="share of random rationales with a lower score; ties count half; 0.5 is chance"
     )
-    strict_win_rate: Share | None = Field(description="the same share, with ties counted as losses")
+    strict_win_rate: Share | None = Field(description="win rate with ties counted as losses")
     tie_rate: Share | None
     effect: float | None = Field(description="(observed - null mean) / null sd; null if sd is 0")
     p_value: Share | None = Field(
         description="one-sided p-value: P(a random rationale scores at least as high)"
     )
     p_anti: Share | None = Field(
-        description="the p-value of the other side: P(a random rationale scores at most as high)"
+        description="one-sided p-value of the opposite test: P(a random rationale scores at most "
+        "as high)"
     )
     p_two_sided: Share | None = Field(
         description="two-sided p-value: twice the smaller of the two, at most 1"
@@ -180,11 +183,11 @@ class IceCausalReading(Message):
         description="two-sided p-value of the interaction, compared with those of random rationales"
     )
     reading: Reading = Field(
-        description="`cause`: the rationale alone is sufficient, and it is needed; `redundant`: "
-        "it is sufficient, but so is the rest of the text; `partner`: it is needed, but works "
-        "only together with the rest; `sufficient`, `needed`: only one of the two, without a "
-        "clear interaction; `against`: the prediction is stronger without it; `undecidable`: "
-        "there are too few random rationales; `undefined`: there is no random rationale"
+        description="`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it "
+        "is sufficient, but so is the rest of the text; `partner`: it is needed, but works only "
+        "together with the rest; `sufficient`, `needed`: only this is shown, without a clear "
+        "interaction; `against`: the prediction is stronger without it; `undecidable`: there are "
+        "too few random rationales; `undefined`: there is no random rationale"
     )
 
 
@@ -195,17 +198,17 @@ class IceDistance(Message):
     rows: int = Field(ge=0, description="number of perturbed texts")
     kept: Share | None = Field(description="mean share of the tokens that perturbed texts keep")
     entropy_gain: float | None = Field(
-        description="mean entropy of the model's answers to perturbed texts minus that to the "
-        "text, nats; null for rows of words, where only the target's probability is read"
+        description="mean entropy of the model's answers to perturbed texts minus that of its "
+        "answer to the text, nats; null if the units are words"
     )
     flip_share: Share | None = Field(
-        description="share of random rationales' rows with another likeliest label than the "
-        "text; null for rows of words"
+        description="share of random rationales that change the likeliest label; null if the units "
+        "are words"
     )
     length_share: Share | None = Field(
         default=None,
-        description="share of rows outside the range of 98 % of the training texts' lengths; "
-        "null if the model's card does not state it, and for rows of words",
+        description="share of perturbed texts outside the range of lengths of 98 % of the training "
+        "texts; null if the model's card does not state it, or if the units are words",
     )
     ece_perturbed: float | None = Field(
         default=None,
@@ -222,7 +225,7 @@ class IceDistance(Message):
         "budget and operator; null without a model, or if it cannot read them",
     )
     rationale_perplexity_ratio: float | None = Field(
-        default=None, gt=0, description="the same ratio for the explanation's rationale"
+        default=None, gt=0, description="perplexity ratio of the explanation's rationale"
     )
 
 
@@ -292,10 +295,10 @@ class IceComponents(Message):
         description="comparisons of explanations, if there are several"
     )
     plausibility: tuple[IcePlausibility, ...] = Field(
-        description="comparisons with marked tokens, if `human` was sent"
+        description="comparisons with tokens that people marked, if `human` was sent"
     )
     readings: tuple[IceCausalReading, ...] = Field(
-        default=(), description="causal readings, if both sides were tested"
+        default=(), description="causal readings, if sufficiency and necessity were tested"
     )
 
 
@@ -306,7 +309,7 @@ class IceRationaleEvidence(Evidence):
     offsets_into: Of = "text"
     explanation: Name
     value: float | None = Field(
-        default=None, description="mean value of the span's tokens, as given"
+        default=None, description="mean of the values sent for the span's tokens"
     )
 
 
@@ -322,7 +325,7 @@ class IceToken(Message):
     of: Part = Field(
         description="the text that the offsets point into, or another part of the input"
     )
-    eligible: bool = Field(description="whether a rationale may contain this token")
+    eligible: bool = Field(description="whether a rationale can contain this token")
 
 
 class IceTokenValues(Message):
@@ -339,7 +342,7 @@ class IceTokenValues(Message):
 
 
 class IceChance(Message):
-    """The score of an explanation no better than chance."""
+    """The score that a random explanation would get."""
 
     win_rate: float = Field(description="mean of the score by chance, which follows from symmetry")
     sd: float | None = Field(
@@ -361,7 +364,7 @@ class IceResult(Report):
     range: tuple[float, float] = (0.0, 1.0)
     components: IceComponents
     evidence: tuple[IceRationaleEvidence, ...]
-    control: IceChance | None = Field(description="null if undefined; see `warnings`")
+    control: IceChance | None = Field(description="null if undefined; `warnings` says why")
     decision: Name | None = Field(
         description="the explained decision, the label whose probability is the score s: as "
         "sent, else the model's own; null if none was sent and the model was not called"
@@ -386,8 +389,8 @@ class IceResult(Report):
     forward_rows: int = Field(ge=0, description="number of inputs sent to the model")
     reading: Reading | None = Field(
         default=None,
-        description="causal reading of the first explanation at its first budget under the "
-        "first operator; null if only one side was tested",
+        description="causal reading of the first explanation at its first budget under the first "
+        "operator; null unless sufficiency and necessity were tested",
     )
     distance: IceDistance | None = Field(
         default=None,
@@ -502,7 +505,9 @@ class IceConfigurationResult(Message):
     p_randomization: Share | None = Field(
         default=None, description="two-sided p-value of sign flips of whole texts"
     )
-    p_value: Share | None = Field(description="p-value for a mean of 1/2: the larger of the two")
+    p_value: Share | None = Field(
+        description="p-value for a mean of 1/2: the larger of `p_t` and `p_randomization`"
+    )
     q_value: Share | None = Field(description="p-value corrected over configurations, see `error`")
     verdict: BatchVerdict | None = Field(
         description="verdict on the configuration, from q and from whether the mean is above "
@@ -546,7 +551,8 @@ class IceMeanDifference(Message):
     second_better: int = Field(ge=0)
     equal: int = Field(default=0, ge=0, description="examples where both are equal")
     p_value: Share | None = Field(
-        default=None, description="p-value for a mean difference of 0: the larger of the next two"
+        default=None,
+        description="p-value for a mean difference of 0: the larger of `p_t` and `p_randomization`",
     )
     p_t: Share | None = Field(default=None, description="two-sided p-value of a t test over texts")
     p_randomization: Share | None = Field(
@@ -582,10 +588,10 @@ class IceAgreement(Message):
 
 
 class IceOrthogonality(Message):
-    """Correlation of faithfulness and plausibility (Table 14 of the ICE paper)."""
+    """The correlation of faithfulness and plausibility (Table 14 of the ICE paper)."""
 
     configuration: IceConfiguration
-    measure: str = Field(description="iou, f1 or auprc")
+    measure: str = Field(description="measure of plausibility: iou, f1 or auprc")
     mean: Interval = Field(description="mean of the measure")
     pearson: Interval = Field(description="Pearson's correlation with the win rate")
     spearman: float | None
@@ -598,7 +604,7 @@ class IceOrthogonality(Message):
 
 
 class IceAntiFaithful(Message):
-    """Explanations whose marked tokens do significantly worse than random ones."""
+    """The explanations whose tokens do significantly worse than random tokens."""
 
     configurations: tuple[IceConfiguration, ...]
     examples: tuple[str, ...] = Field(
@@ -627,7 +633,7 @@ class IceBatchReport(BatchReport):
     differences: tuple[IceMeanDifference, ...]
     operator_agreement: tuple[IceAgreement, ...]
     readings: tuple[IceReadingCounts, ...] = Field(
-        default=(), description="causal readings, if both sides were tested"
+        default=(), description="causal readings, if sufficiency and necessity were tested"
     )
     orthogonality: tuple[IceOrthogonality, ...]
     anti_faithful: IceAntiFaithful

@@ -56,8 +56,7 @@ class IceVariant:
 
 
 def raw(scores: Floats, full: float, empty: float | None) -> Floats | None:
-    """Return the scores unchanged. Normalising them to the retained share (NSR) would not change
-    their ranks."""
+    """Return the scores unchanged, because normalising them (NSR) would not change their ranks."""
     return scores
 
 

@@ -110,7 +110,7 @@ def sentence(report: IceResult, test: IceTest) -> str:
         return NOTHING
     least = _min_p(report, test)
     if least is not None:
-        return f"There are too few other rationales for a verdict: p cannot be below {least:.3f}."
+        return f"There are too few random rationales for a verdict: p cannot be below {least:.3f}."
     if test.aspect == "necessity":
         return OF_NECESSITY[test.verdict].format(unit=report.unit)
     if by_probability(report):
@@ -140,8 +140,6 @@ def score_text(report: IceResult) -> str | None:
 
 
 def _min_p(report: IceResult, test: IceTest) -> float | None:
-    """Return the smallest p-value that the draws of this test allow, if it is too large for a
-    verdict. Otherwise return None."""
     if test.verdict == "undecidable":
         return test.null.attainable_p
     level = alpha(report)

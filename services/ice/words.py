@@ -1,9 +1,8 @@
-"""Requests whose units are words instead of tokens. Their form is the same, so the random sets and
-operators work for both.
+"""Converts requests whose units are words to the form of requests with tokens, so that random sets
+and operators work for both.
 
-A word has a position, offsets and an id, like a token. Each distinct word has its own id,
-and the mask has id 0. Every model can read the variations, since they are strings. Source:
-specs "models" §4.2, §4.5."""
+A word has a position, offsets and an id, like a token. Each distinct word has its own id, and the
+mask has id 0. Every model can read the variations, since they are strings."""
 
 from __future__ import annotations
 
@@ -109,8 +108,8 @@ class WordStrings:
 @dataclass
 class WordReading:
     """The words of a request's text, up to the model's maximum length. `served` is True if a server
-    runs the model and gets one request per variation. `doubts` has warnings about how answers were
-    parsed. `uncertainty` is the largest uncertainty of an answer so far."""
+    runs the model and gets one request per variation. `doubts` holds warnings about how answers
+    were read. `uncertainty` is the largest uncertainty of an answer so far."""
 
     example: Example
     tokens: Tokens

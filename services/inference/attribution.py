@@ -37,8 +37,8 @@ from shared.statistics import lime
 
 
 class Inside(Protocol):
-    """Access to a model for attributions, for one example and one label: embeddings, attention and
-    the explained score. Implemented by `EncoderInside` and `CausalInside`."""
+    """Gives attribution methods access to a model for one example and one label: embeddings,
+    attention and the explained score. Implemented by `EncoderInside` and `CausalInside`."""
 
     @property
     def lock(self) -> PriorityLock:
@@ -138,8 +138,8 @@ def rollout(layers: Sequence[Tensor]) -> Tensor:
 def gradient(request: AttributionInput, kind: str) -> Floats:
     """Return the importance of T tokens by the gradient of the label's logit with respect to their
     embeddings. `kind` is `l2` for the norm of the gradient, which is never negative. It is
-    `input_x_gradient` for the product of gradient and embedding, summed over d. This is positive if
-    the token supports the label."""
+    `input_x_gradient` for the product of gradient and embedding, summed over d, which is positive
+    if the token supports the label."""
     embeddings = request.inside.embed(request.tokens.ids)
     slopes, _ = _gradients(request.inside, embeddings[None])
     return to_float64(importance(slopes[0], embeddings.double(), kind))
@@ -283,7 +283,6 @@ class ExampleBatch:
         return groups
 
     def _ids(self, indices: Sequence[int]) -> Tensor:
-        """Return the token ids, of shape (N, T)."""
         ids = [self.readings[index].tokens.ids for index in indices]
         return torch.tensor(ids, device=self.causal.model.device)
 

@@ -1,12 +1,12 @@
 """Label probabilities, attributions, log-probabilities and text from a local causal model.
 
 Labels are scored at the last position of `prefix + text + suffix`. If every label word is one
-token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the words'
-summed log-probabilities, so longer words are less likely. The other texts of a batch change a
-result only by rounding. The change is up to 1e-5 in float32, and 0.02 in bfloat16 and float16. On
-an Intel processor there is none in float32 (`shared.process.numerics`). With `thinking = "before"`
-the model first writes its reasoning (`Reasoner`). P is then a mean over draws with different seeds.
-Source: specs "models" §1.3, §3.1 (gpt-oss-safeguard)."""
+token, P is the softmax over the logits of these tokens. Otherwise it is the softmax of the
+words' summed log-probabilities, so longer words are less likely. The other texts of a batch
+change a result only by rounding. The change is up to 1e-5 in float32, and 0.02 in bfloat16 and
+float16. On an Intel processor there is none in float32 (`shared.process.numerics`). With
+`thinking = "before"` the model first writes its reasoning (`Reasoner`). P is then a mean over
+draws with different seeds."""
 
 from __future__ import annotations
 
@@ -371,8 +371,6 @@ class Reasoned:
 
 @dataclass(frozen=True)
 class Reasoner:
-    """A causal model that writes a reasoning before its label."""
-
     generation: GenerationQueue
     encoder: Encoder
     reader: CausalReader

@@ -256,6 +256,6 @@ class Readout:
 
 
 def _with(total: Tensor | None, logits: Tensor) -> Tensor:
-    """Return the logsumexp `total`, of shape (N,), after adding (N, B) further logits."""
+    """Return the logsumexp of `total`, of shape (N,), and further logits of shape (N, B)."""
     some = logits.logsumexp(dim=1)
     return some if total is None else torch.logaddexp(total, some)

@@ -5,8 +5,7 @@ The input of the model is a single tokenized string: `prefix + text + suffix`, o
 with the text in it. If a text is too long, its last tokens are dropped; the template stays
 complete. The prompt comes from the model's catalogue entry (`LabelPrompt`). User texts are inserted
 after the chat template is rendered, so neither the template nor a placeholder interprets them.
-Special tokens in user texts stay plain text (`services.inference.tokenization.Encoder`). Source:
-specs "models" §1.3."""
+Special tokens in user texts stay plain text (`services.inference.tokenization.Encoder`)."""
 
 from __future__ import annotations
 

@@ -3,8 +3,7 @@
 In float32 on an x86-64 processor, probabilities are bit-identical whether a text is computed alone
 or in a batch (`padded_width`, `RowByRow`, `shared.process.numerics`). Otherwise they differ by
 rounding: up to 1e-5 in float32, and 0.02 in bfloat16 and float16. Attributions explain the score of
-a label (`label_logit`). `shared.models.label_readout` defines its probability. Source: specs
-"models" §1.1, §1.2."""
+a label (`label_logit`). `shared.models.label_readout` defines its probability."""
 
 from __future__ import annotations
 
@@ -337,7 +336,7 @@ class EncoderInside:
         return layers
 
     def _more(self, rows: int) -> dict[str, Tensor]:
-        """Return the mask and segments for several copies of the example."""
+        """Return the attention mask and segment ids for several copies of the example."""
         shape = (rows, len(self.reading.tokens.ids))
         more = {"attention_mask": torch.ones(shape, dtype=torch.long, device=self.model.device)}
         if self.reading.segments:

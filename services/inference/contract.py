@@ -30,9 +30,9 @@ class InferenceRequest(JobRequest):
     model: ModelName = Field(description="a configured classifier or causal model")
     ask: InferenceOperation = Field(
         description="`judge`: label probabilities of examples; `judge_rows`: of variations of an "
-        "example; `judge_words`: of variations in words, with any judge; `judgements`: with "
-        "mass and uncertainty; `tokens`; `attributions`; `generate`; `score`: token "
-        "log-probabilities; `describe`; for plain texts also `probabilities` and `truncated`"
+        "example; `judge_words`: of variations by words, with any judge; `judgements`: with mass "
+        "and uncertainty; `tokens`; `attributions`; `generate`; `score`: token log-probabilities; "
+        "`describe`; for plain texts also `probabilities` and `truncated`"
     )
 
 
@@ -120,8 +120,8 @@ def _rows(request: Any, reads: int) -> Sequence[Work]:
 
 
 def _word_rows(request: Any, reads: int) -> Sequence[Work]:
-    """Return the work of judging variations in words. A word counts as at least one token, up to
-    the model's limit."""
+    """Return the work of judging variations of a text by words. A word counts as at least one
+    token, up to the model's limit."""
     tokens: list[int] = []
     for rows in request.asked:
         most = min(reads, max(1, len(rows.words)))

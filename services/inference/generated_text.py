@@ -40,17 +40,14 @@ class GeneratedText:
 
     @property
     def ids(self) -> Ids:
-        """Return the tokens of the prompt and the generated tokens."""
         return (*self.prompt, *self._ids)
 
     @property
     def written(self) -> int:
-        """Return the number of generated tokens."""
         return len(self._ids)
 
     @property
     def length(self) -> int:
-        """Return the number of tokens of the prompt and the generated text."""
         return len(self.prompt) + len(self._ids)
 
     def uniform(self) -> float:

@@ -141,8 +141,8 @@ def _rows(before: Ids, completions: Completions) -> list[tuple[CausalRow, list[i
 
 
 def _after(before: Ids, rows: list[CausalRow]) -> list[CausalRow]:
-    """Return the rows with all but the last token of the prompt moved to the prefix. Prompts with
-    the same beginning then share the computation of the prefix."""
+    """Move all but the last token of the prompt to the prefix of each row. Prompts with the same
+    beginning then share the computation of the prefix."""
     if len(before) <= LEAST_PREFIX:
         return share_prefix(rows)
     end = len(before) - 1

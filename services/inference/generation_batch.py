@@ -141,8 +141,8 @@ class GenerationBatch(Generic[Owner]):
 
 
 class _Reading:
-    """New texts that join a batch of generations. After `read`, `past` (the key-value cache) and
-    `mask` cover all their tokens."""
+    """The new texts that join a batch. After `read`, `past` (the key-value cache) and `mask` cover
+    all their tokens."""
 
     def __init__(self, causal: CausalPass, texts: Sequence[Ids]) -> None:
         self.past: Any = None
@@ -192,8 +192,8 @@ def _read(causal: CausalPass, ids: Tensor, mask: Tensor, past: Any) -> tuple[Ten
 
 
 def _left(values: Tensor, width: int, dim: int) -> Tensor:
-    """Pad dimension `dim` with zeros on the left to this width. It is the last of two dimensions,
-    or dimension 2 of four."""
+    """Pad dimension `dim` with zeros on the left to this width. Supports the last of two
+    dimensions, and dimension 2 of four."""
     more = width - values.shape[dim]
     after = values.dim() - 1 - dim
     return pad(values, (*(0, 0) * after, more, 0)) if more else values

@@ -158,9 +158,8 @@ class GenerationQueue:
                 self._most = min(MOST, self._most + 1)
 
     def _split(self, batch: TextBatch, drafts: Sequence[TextDraft], error: Exception) -> None:
-        """Continue each caller's texts in a separate batch after an error. If there is only one
-        caller, the error is returned to it. After an out-of-memory error the batch is halved
-        instead."""
+        """Continue each caller's texts in a separate batch after an error. A single caller gets the
+        error. After an out-of-memory error the batch is halved instead."""
         self._batches = [other for other in self._batches if other is not batch]
         if isinstance(error, torch.OutOfMemoryError) and len(drafts) > 1:
             self._halve(drafts)
@@ -205,8 +204,8 @@ def _advance(batch: TextBatch) -> Iterable[TextDraft]:
 
 
 def _error(model: str, error: Exception) -> Exception:
-    """Return the error. If the device is out of memory, return Unavailable instead, so that the job
-    is retried."""
+    """Return the error, or Unavailable if the device is out of memory, so that the job is
+    retried."""
     if not isinstance(error, torch.OutOfMemoryError):
         return error
     full = Unavailable(f"the device of {model!r} has no memory left")

@@ -2,8 +2,7 @@
 
 A worker polls each server of its catalogue, and any response counts. A server that does not respond
 is `away` and polled again after 10 s, then at growing intervals up to 5 min. A classification
-server with unreadable outputs is `failed`, with the error that its jobs would get. Source: specs
-"models" §2.4, §5.2.
+server with unreadable outputs is `failed`, with the error that its jobs would get.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Tokens of an example: ids, the part to which each belongs, and its position in the text.
 
-A variation (row) of an example consists of its tokens after some are replaced and others
-deleted. Special tokens and template tokens are no exception: they stay only if the row
-keeps their positions. The model numbers the remaining positions from 0. Source:
-shared.contracts.calls.Row."""
+A variation (row) of an example consists of its tokens after some are replaced and others deleted.
+Special tokens and template tokens also stay only if the row keeps their positions. The model
+numbers the remaining positions from 0. Source: shared.contracts.calls.Row."""
 
 from __future__ import annotations
 
@@ -217,7 +216,7 @@ class EncoderReader:
 
 
 def _empty_ids(tokenizer: Any) -> Ids:
-    """Return the token that stands for an empty text, or () if the tokenizer adds special tokens to
+    """Return the token that represents an empty text, or () if the tokenizer adds special tokens to
     an empty text. GPT-2's tokenizer adds none."""
     if tokenizer("", verbose=False)["input_ids"]:
         return ()

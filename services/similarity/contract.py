@@ -29,7 +29,7 @@ class SimilarityRequest(JobRequest):
 class SimilarityResult(Message):
     """One number per pair, in the order of the request."""
 
-    similarities: tuple[Score, ...] = Field(description="in [0, 1]; higher: more similar")
+    similarities: tuple[Score, ...] = Field(description="similarity, from 0 to 1 (most similar)")
     model: ModelUse
     service_version: str
 

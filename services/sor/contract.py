@@ -180,7 +180,8 @@ def elicited(explanation: ElicitedExplanation) -> dict[str, Any]:
 CONTRACT = MetricContract(
     name="sor",
     version="2.0",
-    summary="Does a statement of reasons have what Article 17 DSA asks for, about this very post?",
+    summary="Does a statement of reasons contain what Article 17 DSA requires, and is it about "
+    "this post?",
     request=SorRequest,
     report=SorResult,
     model_kinds=("classifier", "causal"),
@@ -200,11 +201,13 @@ CONTRACT = MetricContract(
     batch_intervals=16,
     form=(
         FormField(name="text", label="Post"),
-        FormField(name="statement", label="Statement of reasons", hint="as its recipient got it"),
+        FormField(
+            name="statement", label="Statement of reasons", hint="as the recipient received it"
+        ),
         FormField(
             name="policy",
             label="Policy",
-            hint="the rules that it refers to",
+            hint="the rules that the statement refers to",
             required=False,
         ),
     ),

@@ -221,7 +221,7 @@ def _warnings(request: SorRequest, collected: SorCollected) -> Iterator[str]:
     if tested.reason is not None:
         yield f"faithfulness: {tested.reason.detail}"
     if not read.facts.words:
-        yield "the post has no content words, so only quotations of it count"
+        yield "the post has no content words, so only quotations of the post count"
     if read.facts.missing:
         count = len(read.facts.missing)
         verb = "quotation is" if count == 1 else "quotations are"

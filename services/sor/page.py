@@ -137,8 +137,8 @@ def design(report: Record) -> Iterator[Block]:
     fits = {"other posts that the statement fits less well": record(report, "beats_other_posts")}
     yield forest("Against other posts", fits, level=0.5)
     copies = {
-        "runs of words also in other statements": record(report, "boilerplate"),
+        "runs of three words that are also in another statement": record(report, "boilerplate"),
         "similarity to the most similar statement": record(report, "nearest_similarity"),
-        "copies (similarity of 0.8)": record(report, "copies"),
+        "near copies (similarity of at least 0.8)": record(report, "copies"),
     }
-    yield forest("Copies of each other", copies, note="Lower is better.")
+    yield forest("Near copies among the statements", copies, note="Lower is better.")

@@ -60,8 +60,10 @@ class SorEvidence(Evidence):
         description="the text that `start` and `end` refer to: `statement`, or one of its fields"
     )
     route: SorRoute | None = Field(default=None, description="the route of `redress`")
-    post_start: Count | None = Field(default=None, description="offset into `text`")
-    post_end: Count | None = Field(default=None, description="offset into `text`, exclusive")
+    post_start: Count | None = Field(default=None, description="character offset into `text`")
+    post_end: Count | None = Field(
+        default=None, description="character offset into `text`, exclusive"
+    )
 
 
 class SorComponents(Message):
@@ -94,8 +96,9 @@ class SorComponents(Message):
     faithfulness: Part | None = Field(
         default=None,
         exclude_if=lambda value: value is None,
-        description="with a `model`: share of other words of the post that support its decision "
-        "less than the words that the statement names; chance is 0.5; not part of the score",
+        description="with a `model`: share of random other words of the post that support its "
+        "decision less than the words that the statement names; chance is 0.5; not part of the "
+        "score",
     )
 
 
@@ -117,9 +120,10 @@ class SorNull(Null):
         default=None,
         ge=0,
         le=1,
-        description="share of other posts whose facts the statement names less; ties count half",
+        description="share of other posts of which the statement names fewer facts; ties count "
+        "half",
     )
-    pool: Literal["request", "own"] = Field(description="where the posts come from")
+    pool: Literal["request", "own"] = Field(description="source of the other posts")
 
 
 class SorReaderUse(Message):
@@ -139,7 +143,7 @@ class SorMaskNull(Null):
         default=None,
         ge=0,
         le=1,
-        description="share of the other words that change the model's probability less; ties "
+        description="share of random other words that change the model's probability less; ties "
         "count half",
     )
 
@@ -147,7 +151,9 @@ class SorMaskNull(Null):
 class SorFaithfulness(Message):
     """Does the model's decision rest on the words of the post that the statement names?"""
 
-    decision: Annotated[str, Word] = Field(description="as sent, or else the model's own")
+    decision: Annotated[str, Word] = Field(
+        description="the explained decision: as sent, or else the model's own decision"
+    )
     p: Part = Field(description="probability of the decision for the whole post")
     p_without: Part = Field(description="probability of the decision without the named words")
     drop: float = Field(
@@ -169,8 +175,8 @@ class SorResult(ExplainableReport):
     missing: tuple[SorItemName, ...] = Field(description="items that are missing or too vague")
     routes: tuple[SorRoute, ...] = Field(description="ways of redress in the statement")
     ground_in_policy: bool | None = Field(
-        description="true if `policy` contains the clause that the statement names; null without "
-        "a policy or a named clause"
+        description="true if `policy` contains the clause that the statement names; null without a "
+        "policy or a clause"
     )
     evidence: tuple[SorEvidence, ...]
     control: SorNull | None = Field(description="the same statement, compared with other posts")
@@ -217,8 +223,8 @@ class SorBatchReport(BatchReport):
         description="mean similarity to the nearest other statement"
     )
     faithfulness: Interval = Field(
-        description="with a `model`: mean share of other words that support the decision less "
-        "than the named facts; chance is 0.5"
+        description="with a `model`: mean share of random other words that support the decision "
+        "less than the named facts; chance is 0.5"
     )
     copies: Interval = Field(
         description="share of statements with another of similarity 0.8 or more"

@@ -45,10 +45,7 @@ def result_type(report: type[Report], metric: str) -> type[BaseModel]:
     base = ExplainableReport if issubclass(report, ExplainableReport) else Report
     shared = {name: report.model_fields[name] for name in base.model_fields}
     fields: Any = {name: (field.annotation, field) for name, field in shared.items()}
-    about = (
-        "the metric's additional fields, described on its page; null unless "
-        "`expand=details` requests them"
-    )
+    about = "the metric's additional fields, described on its page; null without `expand=details`"
     fields["metric"] = (Literal[metric], ...)
     fields["details"] = (Details | None, Field(description=about))
     return create_model(report.__name__, __base__=base, __doc__=report.__doc__, **fields)

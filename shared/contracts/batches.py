@@ -37,12 +37,12 @@ def model_of(answered: str | None, named: str | None, default: str | None) -> st
 
 
 OF_MODEL = (
-    "only results of this model. A result's model is the first one that answered or, if none was "
-    "called, the one that the request names, or the metric's default"
+    "only results of this model: the first that answered or, if none was called, the one in the "
+    "request, or the metric's default"
 )
 OF_METADATA = (
-    "only results of lines whose metadata has all of these values, for example when one "
-    "file holds the explanations of several systems"
+    "only results of lines whose metadata has all of these values, for example those of one of "
+    "several systems"
 )
 
 
@@ -135,9 +135,7 @@ class BatchReportRequest(JobRequest):
     of_metadata: dict[MetadataKey, MetadataValue] = Field(
         default_factory=dict, max_length=MOST_METADATA, description=OF_METADATA
     )
-    seed: int = Field(
-        default=0, ge=0, le=2**63 - 1, description="seed of the bootstrap's random draws"
-    )
+    seed: int = Field(default=0, ge=0, le=2**63 - 1, description="seed of the bootstrap")
     resamples: int = Field(
         default=2_000, ge=100, le=100_000, description="number of resamples of the bootstrap"
     )
@@ -153,31 +151,29 @@ class BatchReportRequest(JobRequest):
     )
     sequence: bool = Field(
         default=False,
-        description="whether to add an interval of the mean score that stays valid even if you "
-        "check a growing batch many times",
+        description="whether to add an interval of the mean score that is valid however often you "
+        "check a growing batch",
     )
     against: Against | None = Field(
         default=None,
-        description="another system's results on the same texts, with which the report compares "
-        "its own: see `comparison`",
+        description="another system's results on the same texts, for `comparison`",
     )
     further: tuple[Against, ...] = Field(
         default=(),
         max_length=MOST_FURTHER,
-        description="further systems to compare with `against`: see `further`",
+        description="more systems to compare with `against`",
     )
     judged: Judged | None = Field(
-        default=None, description="people's judgements of these results: see `agreement`"
+        default=None, description="people's judgements of these results, for `agreement`"
     )
     plan: WantedEffect | None = Field(
         default=None,
-        description="an effect for which the report computes the texts and draws "
-        "that would detect it: see `plan`",
+        description="an effect, for which `plan` states how many texts and draws would detect it",
     )
     by: tuple[SplitKey, ...] = Field(
         default=(),
         max_length=8,
-        description="the keys by which scores are split, see `splits`: `metadata.<key>`, `model`, "
+        description="keys by which `splits` splits the scores: `metadata.<key>`, `model`, "
         "`variant`, `language`, `verdict`, `decision_sent`, `decision_stated`",
     )
     gold: GoldColumns = Field(
@@ -219,8 +215,8 @@ class StudyPlan(Message):
     texts_upper: int | None = Field(
         default=None,
         ge=2,
-        description="the same number, computed with the upper end of a one-sided 80 % interval "
-        "of the scores' spread: a cautious number when the report has few texts",
+        description="cautious number of `texts`, from the upper end of a one-sided 80 % interval "
+        "of the scores' spread; for reports with few texts",
     )
     compared_texts: int | None = Field(
         default=None,
@@ -231,7 +227,7 @@ class StudyPlan(Message):
     compared_texts_upper: int | None = Field(
         default=None,
         ge=2,
-        description="the cautious number, as in `texts_upper`, for `compared_texts`",
+        description="cautious number of `compared_texts`, computed as for `texts_upper`",
     )
     draws: int | None = Field(
         default=None,
@@ -241,7 +237,7 @@ class StudyPlan(Message):
         "explanations; see `warnings`",
     )
     one_sided_draws: int | None = Field(
-        default=None, ge=1, description="the same number for a one-sided test"
+        default=None, ge=1, description="number of random explanations for a one-sided test"
     )
     warnings: tuple[str, ...] = Field(
         default=(), description="reasons why a number is null or doubtful"
@@ -277,8 +273,9 @@ class BatchReport(Message):
     score: Interval = Field(description="mean score, with its interval over texts")
     sequence: SequenceInterval | None = Field(
         default=None,
-        description="an interval of the texts' mean score, if requested; null if the score has "
-        "no range, or if the intervals of earlier reports contradict each other",
+        description="interval of the texts' mean score, valid however often you check a growing "
+        "batch, if requested; null if the score has no range, or if earlier intervals contradict "
+        "it",
     )
     reasons: dict[str, Count] = Field(
         default_factory=dict,
@@ -318,12 +315,13 @@ class BatchReport(Message):
     )
     plan: StudyPlan | None = Field(
         default=None,
-        description="the plan of the further study in the request's `plan`; null without one",
+        description="texts and draws that would detect the effect in the request's `plan`; null "
+        "without one",
     )
     corrected: dict[str, str] = Field(
         default_factory=dict,
-        description="names of the p-values that are corrected for several tests → the "
-        "correction. No other p-value and no interval is corrected",
+        description="names of the p-values that are corrected for several tests → the correction; "
+        "all other p-values and all intervals are uncorrected",
     )
     warnings: tuple[str, ...] = ()
     plots: tuple[Plot, ...] = ()

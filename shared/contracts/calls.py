@@ -2,7 +2,7 @@
 
 An example is sent once. Its variations (tokens deleted, masked or replaced) are sent as token
 positions. Each request names the type of its answer. Numbers are JSON floats, which Python reads
-back bit for bit. Source: specs "ice" §2.4, §3.
+back bit for bit.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 BcpTag = Annotated[
     str, StringConstraints(max_length=35, pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$")
 ]
-Position = Annotated[int, Field(ge=0, description="position of a token in the example, 0-based")]
-WordPosition = Annotated[int, Field(ge=0, description="position of a word in `words`, 0-based")]
+Position = Annotated[int, Field(ge=0, description="position of a token in the example, from 0")]
+WordPosition = Annotated[int, Field(ge=0, description="position of a word in `words`, from 0")]
 TokenId = Annotated[int, Field(ge=0)]
 Part = Literal["text", "text_pair", "template", "special"]
 MOST = 10_000  # of anything in one call
@@ -77,7 +77,7 @@ class Example(Message):
     categories: bool = Field(
         default=False,
         exclude_if=lambda asked: not asked,
-        description="whether a guard model is also asked about its further labels (`judgements`)",
+        description="whether to return a guard model's further labels (`judgements`)",
     )
 
     @model_validator(mode="after")
@@ -254,7 +254,7 @@ class AttributionMethod(Message):
 
     name: Literal["attention", "gradient", "integrated_gradients", "lime"]
     attention: Literal["mean", "last", "rollout"] = Field(
-        default="mean", description="how layers are combined; heads are averaged"
+        default="mean", description="how layers are combined; the heads of a layer are averaged"
     )
     gradient: Literal["l2", "input_x_gradient"] = "l2"
     steps: int = Field(default=32, ge=2, le=1_000, description="steps of integrated gradients")

@@ -31,11 +31,11 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "untrained-language": "Name a `model` that was trained on the language, or send "
     "`accept_untrained_languages`.",
     "probability-missing": "Send both probabilities: with and without the quotes.",
-    "label-unknown": "Send the decision that is explained.",
+    "label-unknown": "Send the decision that the explanation is about.",
     "model-disagrees": "Send your own model's probabilities, with and without the quotes, or name "
     "your model in `model`.",
     "judge-has-no-such-label": "Name a judge in `model` that has the label, or send your own "
-    "model's probabilities of it.",
+    "model's probabilities of the label.",
     "quote-not-found": "Copy the quoted words exactly from the text.",
     "quote-unread": "Quote from the beginning of the text, or name a `model` that reads more.",
     "answer-unread": "Name a model that answers with one of the labels.",
@@ -68,7 +68,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "no-reasoning": "Use a model that writes its reasoning.",
     "no-threshold": "Leave `min_similarity` out.",
     "some-dropped": "Read the explanations that were dropped.",
-    "unscored": "Choose a metric that can score the answer.",
+    "unscored": "Choose a metric that can score this kind of answer.",
     "no-check": "Read the score: this metric has no test.",
 }
 
@@ -144,7 +144,7 @@ def _summary(checks: Sequence[Check]) -> str:
         return passes[0].sentence
     if not rest:
         return f"It passes all {len(passes)} checks that apply."
-    return f"It passes all {len(passes)} checks that could be tested; {rest} could not."
+    return f"It passes all {len(passes)} checks that could be tested; {rest} could not be tested."
 
 
 def fitted(sentence: str) -> str:

@@ -1,5 +1,5 @@
-"""Messages of a request to explain a decision, and of the model's parsed answer. Source: specs
-"models" §7. Imports no third-party library except pydantic."""
+"""Messages of a request to explain a decision, and of the model's parsed answer. Imports no
+third-party library except pydantic."""
 
 from __future__ import annotations
 
@@ -58,11 +58,10 @@ class ExplanationsOwnPrompt(Message):
     )
     reader: Reader = Field(
         default="hatexscore",
-        description="what reads the decision in the answer. A metric reads it as it does in "
-        "explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, "
-        "in English). `labels` expects a line with one of `labels`, alone or after a word "
-        "such as `Label:`. `none`: the answer has no decision, because it explains "
-        "`target_label`",
+        description="how to read the decision in the answer: as this metric does (`hatexscore`: "
+        "hateful or not, in eight languages; `haf`: toxic or not, in English). `labels` expects a "
+        "line with one of `labels`, alone or after a word such as `Label:`. `none`: the answer has "
+        "no decision, because it explains `target_label`",
     )
     labels: tuple[Label, ...] = Field(
         default=(), max_length=32, description="the possible decisions, for the reader `labels`"
@@ -112,7 +111,7 @@ class ExplanationsOwnPolicy(Message):
     """A policy in the caller's words."""
 
     text: str = Field(
-        min_length=1, max_length=MAX_TEXT, description="the policy as sent to the model"
+        min_length=1, max_length=MAX_TEXT, description="the policy, as text for the model"
     )
 
 
@@ -188,8 +187,8 @@ class ExplanationsElicitation(Message):
     reading: Reading | None = Field(description="how `p` was read")
     mass: Share | None = Field(description="probability of all labels together")
     stated_p: Share | None = Field(
-        description="product of the probabilities of the tokens that state the decision, each "
-        "given everything before it; near 1 after an explanation that leads to the decision"
+        description="product of the probabilities of the tokens that state the decision, given the "
+        "text before them; near 1 if the explanation leads to the decision"
     )
     answer: str = Field(description="the model's whole answer, without the reasoning before it")
     explanation: str = Field(description="the part of the answer that is the explanation")
@@ -212,7 +211,7 @@ class ExplanationsProvenance(Message):
     """The provenance of an answer."""
 
     prompt: ExplanationsPromptUse
-    model: ModelUse | None = Field(description="null if the answer was sent")
+    model: ModelUse | None = Field(description="null if the request contained the answer")
     seed: int
     generation: dict[str, Any] = Field(description="settings of the sampling that were used")
     policy: Annotated[str, Word] | None = Field(
@@ -273,8 +272,8 @@ class ExplainableRequest(LanguageRequest):
     explain: Annotated[Literal[True] | Explain | None, Parameter] = Field(
         default=None,
         exclude_if=lambda explain: explain is None,
-        description="instead of an explanation: a model decides and explains, and the same job "
-        "scores it; `true`: with the request's `model` and the metric's prompt",
+        description="instead of an explanation: let a model decide and explain; `true`: the "
+        "request's `model` with the metric's prompt",
     )
 
     @field_validator("explain", mode="before")

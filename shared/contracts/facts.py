@@ -103,5 +103,5 @@ class FactPlan:
         """Return a hash of the rules, paths and default model."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
         paths += "".join(f"facet {name}={path};" for name, path in self.facets)
-        paths += f"model where none was asked={self.contract and self.contract.default_model};"
+        paths += f"default model={self.contract and self.contract.default_model};"
         return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()

@@ -81,7 +81,7 @@ class GoldLabels(Message):
         "the decided results; null if nothing was decided",
     )
     chance_of_all: float | None = Field(
-        default=None, ge=0, le=1, description="the same accuracy over all results with a gold label"
+        default=None, ge=0, le=1, description="`majority`, over all results with a gold label"
     )
     macro_f1: Interval = Field(
         description="mean of the labels' F1 over the decided results, [0, 1]"
@@ -111,7 +111,7 @@ class Plausibility(Message):
         description="F1 of passages; a passage matches if intersection over union is at least 0.5"
     )
     chance: Interval = Field(
-        description="`character_f1` if the same passages were at random places in the text"
+        description="expected `character_f1` if the passages were at random places in the text"
     )
     above_chance: Interval = Field(description="mean of `character_f1` - chance, [-1, 1]")
 
@@ -134,16 +134,18 @@ class CalibratedThreshold(Message):
         "each text is chosen without this text"
     )
     chance: float | None = Field(
-        ge=0, le=1, description="the same share if every text had the more frequent answer"
+        ge=0,
+        le=1,
+        description="share of texts that would agree if every text had the more frequent answer",
     )
     kappa: Interval = Field(description="Cohen's kappa of the same decisions, [-1, 1]")
     alpha_people: Interval = Field(
-        description="Krippendorff's alpha, nominal, of people's yes and no, over all texts "
-        "that several people rated, ties included"
+        description="Krippendorff's alpha (nominal) of people's yes and no, over all texts rated "
+        "by several people, ties included"
     )
     alpha_with_score: Interval = Field(
-        description="the same alpha, with the score's decisions as one more person; if it is not "
-        "far below `alpha_people`, the score decides like a person"
+        description="`alpha_people` with the score's decisions as one more person; if it is not "
+        "much lower, the score decides like a person"
     )
     reason: Annotated[str, Word] | None = Field(
         default=None, description="the reason why the threshold is null"
@@ -160,7 +162,7 @@ class HumanRatings(Message):
     )
     kendall: Interval = Field(description="Kendall's tau-b with the mean rating, [-1, 1]")
     alpha: Interval = Field(
-        description="Krippendorff's alpha, interval, of the ratings of several people, at most 1"
+        description="Krippendorff's alpha (interval) of the ratings of several people, at most 1"
     )
     threshold: CalibratedThreshold
 

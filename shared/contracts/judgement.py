@@ -2,7 +2,7 @@
 
 Probabilities come from an encoder's head, a causal model's next token, or a server's
 log-probabilities or samples. Unreadable probabilities are null, with a reason. Doubtful
-probabilities have warnings. Source: specs "models" §4.1, §4.3."""
+probabilities have warnings."""
 
 from __future__ import annotations
 
@@ -97,12 +97,12 @@ class Judgement(Message):
 
     def fine(self) -> Judgement:
         """Return the judgement, or an unread one without probabilities if it has fewer than 200
-        sampled answers (votes). So few votes do not show small effects (specs "models" §4.3)."""
+        sampled answers (votes). So few votes do not show small effects."""
         if self.votes is None or self.votes >= FEWEST_VOTES or self.probabilities is None:
             return self
         detail = (
-            f"the probability is a share of {self.votes} votes, but comparing probabilities needs "
-            f"at least {FEWEST_VOTES} votes"
+            f"the probability is a share of {self.votes} votes, but at least {FEWEST_VOTES} votes "
+            "are needed to compare probabilities"
         )
         return unread(self.labels, "votes-too-coarse", detail, reading="votes", mass=self.mass)
 
@@ -163,7 +163,7 @@ def with_mass(
     if mass < NO_MASS:
         detail = (
             f"all labels together have a probability of only {mass:.3g}, so the model would "
-            "rather answer something else"
+            "probably answer something else"
         )
         return unread(labels, "answer-unread", detail, reading=reading, mass=mass)
     return Judgement(labels=tuple(labels), probabilities=tuple(row), mass=mass, reading=reading)

@@ -1,12 +1,11 @@
 """Maps a model's outputs to canonical labels. Several outputs may form one label's probability.
 
-Metrics use canonical labels (`hateful`), whereas models have outputs (`LABEL_1`, `toxic`).
-Names are compared without case, `_`, `-` and blanks. Probabilities are computed by
-`shared.models.label_readout`. Source: specs "models" §1.1, §1.2.
+Metrics use canonical labels (`hateful`), whereas models have outputs (`LABEL_1`, `toxic`). Names
+are compared without case, `_`, `-` and blanks. Probabilities are computed by
+`shared.models.label_readout`.
 
-If all outputs of a model are canonical labels of `nli` or `sentiment`, in any spelling,
-this task is the model's default. Otherwise a request could not use labels such as
-`ENTAILMENT`."""
+If all outputs of a model are canonical labels of `nli` or `sentiment`, in any spelling, this task
+is the model's default. Otherwise a request could not use labels such as `ENTAILMENT`."""
 
 from __future__ import annotations
 

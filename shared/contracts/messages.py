@@ -256,9 +256,9 @@ class ModelUse(Message):
     dtype: str
     numerics: Numerics = Field(
         default="tolerance",
-        description="`bytes`: on one kind of processor the same request gives the same bytes, "
-        "whatever else runs; `tolerance`: probabilities may differ by 1e-5 in float32, and by "
-        "0.02 in bfloat16, float16 and behind a server",
+        description="`bytes`: the same request gives the same bytes on the same kind of processor; "
+        "`tolerance`: probabilities may differ by 1e-5 in float32, and by 0.02 in bfloat16, "
+        "float16 and behind a server",
     )
     prompt_sha256: str | None = Field(
         default=None,
@@ -275,7 +275,7 @@ class ModelUse(Message):
     runtime: Literal["openvino"] | None = Field(
         default=None,
         exclude_if=lambda runtime: runtime is None,
-        description="the runtime that computes the model, if it is not torch",
+        description="the runtime of the model, if it is not torch",
     )
     system_fingerprint: Annotated[str, Word] | None = Field(
         default=None,
@@ -285,8 +285,8 @@ class ModelUse(Message):
     warnings: tuple[Annotated[str, Word], ...] = Field(
         default=(),
         exclude_if=lambda warnings: not warnings,
-        description="permanent doubts about the model's labels, repeated in every report that "
-        "uses the model",
+        description="known problems of the model's labels, repeated in every report that uses the "
+        "model",
     )
     thresholds: dict[Annotated[str, Word], Annotated[float, Field(ge=0, le=1)]] = Field(
         default_factory=dict,
@@ -342,8 +342,8 @@ class LanguageFound(Message):
     confidence: float = Field(
         ge=0,
         le=1,
-        description="certainty: share of the script, or probability by the language model; 1: "
-        "the request states the language",
+        description="certainty, [0, 1]: share of letters in the script, or probability by the "
+        "language model; 1: stated in the request",
     )
     by: Literal["request", "script", "model", "assumed", "undecided"] = Field(
         description="how the language was identified. `assumed`: it was not recognised, and the "
@@ -466,7 +466,7 @@ class Report(Message):
     model_config = ConfigDict(json_schema_extra=_sent_with_a_verdict)
 
     metric: Annotated[str, Word]
-    score: float | None = Field(description="null if undefined; see `reasons`")
+    score: float | None = Field(description="null if undefined; `reasons` says why")
     verdict: VerdictWord = Field(
         default="not_tested",
         description="`problem_found`: a check failed; `holds_up`: every check that could be "

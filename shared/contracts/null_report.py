@@ -58,20 +58,21 @@ class Null(Message):
     )
     overlap: Rate | None = Field(
         default=None,
-        description="mean intersection over union of the units of the tested explanation and a "
-        "random one. Near 1, random explanations are almost the same as the tested one, and "
-        "the win rate tends to 1/2. Null if the explanation is not a set of units",
+        description="mean intersection over union of the tested explanation's units and those of a "
+        "random one. Near 1, they are almost the same, and the win rate tends to 1/2. Null if the "
+        "explanation is not a set of units",
     )
     p_value: PValue | None = Field(
         default=None,
         description="one-sided p-value: (1 + draws with at least this score) / (1 + draws); from "
-        "the first round if that is clear",
+        "the first round if its result is clear",
     )
     p_anti: PValue | None = Field(
-        default=None, description="the p-value of the other side: draws with at most this score"
+        default=None,
+        description="one-sided p-value of the opposite test: draws with at most this score",
     )
     p_two_sided: PValue | None = Field(
-        default=None, description="twice the smaller of both, at most 1"
+        default=None, description="two-sided p-value: twice the smaller of the two, at most 1"
     )
     attainable_p: PValue | None = Field(
         default=None,
@@ -113,8 +114,8 @@ class Calibration(Message):
         "explanation's words among all other placements: how much its words stand out"
     )
     p_anti: PValue = Field(
-        description="the p-value of the other side: how often a random passage stands out at "
-        "most this much"
+        description="p-value of the opposite test: how often a random passage stands out at most "
+        "this much"
     )
 
 
@@ -124,8 +125,8 @@ class CalibratedNull(Null):
     p_calibrated: PValue | None = Field(
         default=None,
         description="for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how "
-        "often a random passage of another post stands out as much among its placements. Valid on "
-        "average over posts (`calibration`), for posts that the judge calls hateful, and for "
+        "often a random passage of another post stands out as much among its own placements. Valid "
+        "on average over posts (`calibration`), for posts that the judge calls hateful, and for "
         "judges and languages that were measured",
     )
     calibration: Calibration | None = Field(

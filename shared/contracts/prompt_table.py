@@ -2,7 +2,7 @@
 
 Holds the table, checks that need no tokenizer, and the table's turns, which a tokenizer or server
 encodes. A template's placeholders are expanded once, in pieces. User input is therefore never
-expanded again. Source: specs "models" §1.3.
+expanded again.
 """
 
 from __future__ import annotations

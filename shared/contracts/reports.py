@@ -91,7 +91,7 @@ class SplitValue(Message):
 
     value: str
     results: Count
-    undefined: Count = Field(description="results without a score")
+    undefined: Count = Field(description="results with this value but no score")
     score: Interval = Field(description="mean score, with its interval over texts")
 
 
@@ -100,7 +100,9 @@ class SplitPair(Message):
 
     first: str
     second: str
-    difference: float = Field(description="mean of second - mean of first, units of the score")
+    difference: float = Field(
+        description="mean of `second` minus mean of `first`, in units of the score"
+    )
     p_value: PValue | None = Field(
         description="p-value for equal means; null if there is nothing to permute"
     )
@@ -152,8 +154,8 @@ class ComponentDifference(Message):
     first: float | None = Field(default=None, description="mean of the first on these pairs")
     second: float | None = Field(default=None, description="mean of the second on these pairs")
     p_value: PValue | None = Field(
-        description="two-sided p-value for a mean difference of 0: the larger of the next two; "
-        "null without pairs, 1 for a single text"
+        description="two-sided p-value for a mean difference of 0: the larger of `p_t` and "
+        "`p_randomization`; null without pairs, 1 for a single text"
     )
     p_t: PValue | None = Field(description="p-value of a t test over texts")
     p_randomization: PValue | None = Field(
@@ -165,7 +167,7 @@ class ComponentDifference(Message):
     )
     p_systems: PValue | None = Field(
         default=None,
-        description="for the score: `p_value` after Holm over `further` systems as well",
+        description="for the score: `p_value` after Holm also over `further` systems",
     )
     p_wilcoxon: PValue | None = Field(
         default=None,
@@ -309,7 +311,7 @@ class ReviewerPair(Message):
     texts: Count
     agreed: Interval = Field(description="share of texts with the same judgement by both")
     kappa: float | None = Field(
-        description="Cohen's kappa, [-1, 1]; null if both gave one and the same answer to all texts"
+        description="Cohen's kappa, [-1, 1]; null if both gave the same answer to every text"
     )
 
 
@@ -357,19 +359,21 @@ class HumanAgreement(Message):
         description="share of pairs of people who give the same judgement on a text"
     )
     kappa: Interval = Field(description="Cohen's kappa, for exactly two people; else null")
-    alpha: Interval = Field(description="Krippendorff's alpha, nominal, gaps allowed")
+    alpha: Interval = Field(
+        description="Krippendorff's alpha (nominal); people need not judge every text"
+    )
     pairs: tuple[ReviewerPair, ...] = ()
     disputed: tuple[DisputedResult, ...] = ()
     with_metric: Interval = Field(
-        description="share of judgements that agree with the metric. A blind judgement agrees"
-        " if it calls the explanation good and the verdict is `holds_up`, or not "
-        "good and the verdict is `problem_found`"
+        description="share of judgements that agree with the metric. A blind judgement agrees if "
+        "it calls the explanation good and the verdict is `holds_up`, or calls it not good and the "
+        "verdict is `problem_found`"
     )
     above: Interval = Field(
-        description="the same share, for scores in the upper 3 tenths of the range"
+        description="`with_metric`, for results with a score in the top 30 % of its range"
     )
     below: Interval = Field(
-        description="the same share, for scores in the lower 3 tenths of the range"
+        description="`with_metric`, for results with a score in the lowest 30 % of its range"
     )
     deciles: tuple[ScoreDecile, ...] = ()
     parts: tuple[PartAgreement, ...] = ()

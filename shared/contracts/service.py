@@ -29,7 +29,7 @@ from shared.contracts.messages import (
 from shared.contracts.request_cost import FEWEST_READ, Cost, Size, Work
 
 R = TypeVar("R", bound=Report)
-NO_CHECK = "The metric gives a score and tests nothing."
+NO_CHECK = "The metric returns a score without a test."
 SECONDS_A_DRAW = 7e-9  # of one observation in one resample, on one core
 GOLD_FIGURES = 8  # about so many, ranked or summed anew in each resample
 SECONDS_A_RANKING = 1.2e-7  # the same where each resample is ranked: areas under curves

@@ -55,13 +55,13 @@ class ValidationStep:
 
 
 def list_to_validate(connection: Connection) -> list[DueBatch]:
-    """Return the batches whose files are to be read."""
+    """Return the batches whose input files must be validated."""
     return due_batches(connection, batches.c.status == "validating")
 
 
 def take(connection: Connection, batch_id: str) -> Batch | None:
-    """Lock the batch until the transaction ends. Return None if another scheduler has it, or it is
-    not being validated."""
+    """Lock the batch until the transaction ends. Return None if another scheduler has locked it, or
+    if its file is not being validated."""
     if not try_acquire(connection, batch_id):
         return None
     row = connection.execute(

@@ -1,9 +1,10 @@
-"""Batches from creation to end. When every line is answered or given up, the files are written.
+"""Batches from creation to end. Once every line has a result or an error, the output files are
+written.
 
-`ending` is the status that a batch gets after its files are written. File ids are derived
-from the batch's id, so a scheduler that repeats this step writes the same files. Functions
-for many batches take `only`, the ids of the batches to process, or None for all. If
-processing all batches together fails, the caller can thus retry each batch separately."""
+`ending` is the status that a batch gets after its files are written. File ids are derived from the
+batch's id, so a scheduler that repeats this step writes the same files. Functions for many batches
+take `only`, the ids of the batches to process, or None for all. If processing all batches together
+fails, the caller can thus retry each batch separately."""
 
 from __future__ import annotations
 
@@ -359,8 +360,8 @@ def expire(connection: Connection, only: Only = None) -> int:
 
 
 def wind_up(connection: Connection, patience: timedelta, only: Only = None) -> int:
-    """Cancel the waiting lines of cancelled batches, and their running jobs after the time
-    `patience`. Return the number of batches whose result files can now be written."""
+    """Cancel the waiting lines of cancelled batches, and their running jobs once `patience` has
+    passed. Return the number of batches whose result files can now be written."""
     cancelling = (batches.c.status == "cancelling", batches.c.ending.is_(None), *of(only))
     late = or_(batches.c.cancelling_at < func.now() - patience, batches.c.expires_at <= func.now())
     _cancel_open(connection, _ids(connection, *cancelling), "cancelled", ("queued",))

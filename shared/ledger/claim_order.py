@@ -54,7 +54,7 @@ class MetricQueue(NamedTuple):
 
 @dataclass(frozen=True)
 class ClaimOrder:
-    """A worker's state when it requests the next job of a queue.
+    """The facts about a worker that decide which job of a queue it gets next.
 
     `again` is True if the message was sent again, for a job that may have been tried. `served`
     lists tenants, least recently served first; tenants not listed go before them. `full` lists
@@ -103,12 +103,10 @@ def next_jobs(queue: MetricQueue) -> ColumnElement[Any]:
 
 
 def waits(connection: Connection, queue: MetricQueue) -> bool:
-    """Return True if an untried job waits in this queue."""
     return bool(connection.execute(select(exists().where(*_fresh(queue)))).scalar())
 
 
 def fresh_count(connection: Connection, queue: MetricQueue) -> int:
-    """Return how many jobs of this queue wait for their first attempt."""
     return connection.execute(select(func.count()).where(*_fresh(queue))).scalar_one()
 
 

@@ -1,5 +1,4 @@
-"""Jobs from the gateway's side: accept, look up, list and cancel. Also checks the quotas of a
-tenant.
+"""Accepts, finds, lists and cancels jobs for the gateway, and checks the quotas of a tenant.
 
 Each idempotency key creates one job: a second caller gets the first caller's job. The key is bound
 to a fingerprint of the request. Another request under the same key is the caller's error. Source:
@@ -529,8 +528,8 @@ def _take_turns(connection: Connection, policy: str, owner: Owner) -> None:
 
 
 def _has_space(owner: Owner) -> bool:
-    """Return True if a count within the last second left so much of the tenant's quota that the
-    open jobs need not be counted again."""
+    """Return True if the open jobs were counted within the last second and were far below the
+    tenant's quota."""
     counted_at, count = _lately.get(owner.tenant, (-math.inf, 0))
     is_fresh = time.monotonic() - counted_at < FRESH_SECONDS
     return is_fresh and owner.most_open is not None and owner.most_open - count > ROOMY

@@ -1,5 +1,5 @@
-"""API keys are shown once and stored as SHA-256. Their 256 random bits make a slower hash
-unnecessary."""
+"""API keys. A key is shown once, and only its SHA-256 hash is stored. A slower hash is unnecessary,
+because a key has 256 random bits."""
 
 from __future__ import annotations
 

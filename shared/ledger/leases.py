@@ -1,6 +1,6 @@
-"""Jobs as a worker sees them: claim a job, renew the claim, and finish the job if the claim is
-still valid. A claim is a job and the number of the attempt. Every later write of a worker names its
-attempt. A worker that was thought dead can therefore change nothing when it returns."""
+"""The functions with which a worker claims a job, renews the claim, and finishes the job while the
+claim is valid. A claim is a job and the number of the attempt. Every later write of a worker names
+its attempt. A worker that was thought dead can therefore change nothing when it returns."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def claim(
     max_attempts: int,
     turn: ClaimOrder | None = None,
 ) -> Claim | None:
-    """Claim the job, or with `turn` the next job in that order. Only a queued job, or a job whose
-    lease has expired, can be claimed; otherwise return None. A job whose workers all died gets its
-    last attempt only while no other job of its queue is in its last attempt."""
+    """Claim the job, or the next job in the order `turn` if it is given. Only a queued job, or a
+    job whose lease has expired, can be claimed; otherwise return None. A job whose workers all died
+    gets its last attempt only while no other job of its queue is in its last attempt."""
     terms = ClaimTerms(lease, max_attempts)
     claimed = claim_free(connection, job_id, terms, turn)
     return claimed or claim_suspect(connection, job_id, terms)

@@ -200,8 +200,8 @@ def _seal(engine: Engine, part: JobPartition) -> bool:
 
 
 def _close(connection: Connection, part: JobPartition) -> bool:
-    """Forbid open jobs in the partition by a constraint, and jobs outside of batches without a row
-    in the results table. Return False if the partition has such a job."""
+    """Add a constraint to the partition that forbids open jobs, and jobs outside of batches without
+    a row in the results table. Return False if the partition has such a job."""
     connection.execute(text(f"LOCK TABLE {part.name} IN ACCESS EXCLUSIVE MODE"))
     job = _rows(part.name).c
     is_owed = and_(job.batch_id.is_(None), ~job.has_facts)
@@ -276,7 +276,8 @@ def _detach(connection: Connection, part: JobPartition) -> None:
 
 
 def remove_boundary(engine: Engine) -> None:
-    """Remove the constraint that an interrupted conversion left. It would reject new jobs later."""
+    """Remove the constraint that an interrupted conversion left behind. It would reject new jobs
+    later."""
     left = text("""
         SELECT count(*) FROM pg_constraint WHERE conrelid = to_regclass('jobs') AND conname = :name
     """)
@@ -287,8 +288,8 @@ def remove_boundary(engine: Engine) -> None:
 
 
 def _drop_left(connection: Connection) -> bool:
-    """Drop the constraint that an interrupted conversion to partitions left. Return False if a
-    conversion is running."""
+    """Drop the constraint that an interrupted conversion to partitions left behind. Return False if
+    a conversion is running."""
     if not _try_lock(connection, CONVERSION):
         return False
     drop_boundary(connection)
@@ -301,7 +302,7 @@ def drop_boundary(connection: Connection) -> None:
 
 
 def adopt(engine: Engine) -> None:
-    """Remove the foreign keys to jobs from tables that a migration has added."""
+    """Remove the foreign keys to jobs from tables that a later migration has added."""
     with transaction(engine) as connection:
         if is_partitioned(connection):
             replace_foreign_keys(connection)

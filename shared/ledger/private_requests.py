@@ -38,7 +38,7 @@ class RequestJson(TypeDecorator[Any]):
         return decrypted(value) if isinstance(value, Mapping) else value
 
     def coerce_compared_value(self, op: Any, value: Any) -> Any:
-        """Convert a value compared with `request["model"]` as for plain JSON."""
+        """Convert a value that is compared with `request["model"]`, as for plain JSON."""
         return self.impl_instance.coerce_compared_value(op, value)
 
 

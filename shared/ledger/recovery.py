@@ -114,9 +114,9 @@ def fail_exhausted(
 
 
 def _is_silent(silent_for: timedelta) -> ColumnElement[bool]:
-    """Return the condition that the process that claimed a job has database sessions, all inactive
-    for `silent_for`. A dead process has no session. A working process is active every second while
-    it holds a claim."""
+    """Return the SQL condition that the process that claimed a job has database sessions, all
+    inactive for `silent_for`. A dead process has no session. A working process is active every
+    second while it holds a claim."""
     ours = select(SESSIONS.c.pid).where(SESSIONS.c.application_name == jobs.c.claimed_by)
     spoke = ours.where(SESSIONS.c.state_change > func.now() - silent_for)
     return and_(ours.exists(), ~spoke.exists())

@@ -124,7 +124,7 @@ def write_job_rows(connection: Connection, plans: Plans, most: int) -> int:
 
 
 def update_rows(connection: Connection, metric: str, plan: FactPlan, most: int) -> int:
-    """Rewrite rows that were made with outdated rules; return how many."""
+    """Rewrite the rows that were written by older rules, and return their number."""
     facts, rules = result_facts.c, plan.fingerprint
     stale = (
         select(*(facts[name] for name in (*KEY, "job_id", "batch_id", "custom_id", "status")))
@@ -318,7 +318,6 @@ def _facts_of_result(plan: FactPlan, status: str, job: Row[Any] | None) -> Facts
 
 
 def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
-    """Return the unique words by which tables are filtered, such as `group=women`."""
     if status != "succeeded" or job is None:
         return []
     facets = [
@@ -331,7 +330,6 @@ def _facets(plan: FactPlan, status: str, job: Row[Any] | None) -> list[str]:
 
 
 def _snippet(plan: FactPlan, request: Mapping[str, Any]) -> str | None:
-    """Return the beginning of the text. Several texts are joined."""
     if plan.contract is None or request.get("do_not_store_text"):
         return None
     value = request.get(plan.facts.text)

@@ -49,7 +49,7 @@ def oldest_batch(
     connection: Connection, older_than: timedelta, but: Sequence[str] = ()
 ) -> str | None:
     """Return the id of the oldest batch that ended longer ago than its retention period, or None.
-    The period is `older_than`, unless the tenant has its own. Batches in `but` are left out."""
+    The period is `older_than`, unless the tenant has its own. Batches in `but` are skipped."""
     ended = func.coalesce(
         batches.c.completed_at, batches.c.cancelled_at, batches.c.expired_at, batches.c.failed_at
     )
@@ -88,7 +88,7 @@ def delete_batch(connection: Connection, batch_id: str) -> int:
 
 
 def purge_idempotency(connection: Connection, older_than: timedelta) -> int:
-    """Delete idempotency keys older than this; return how many."""
+    """Delete idempotency keys older than this, and return their number."""
     forgotten = 0
     for table in (batches, files, endpoints, review_queues):
         is_old = table.c.key.is_not(None), table.c.created_at < func.now() - older_than
@@ -144,6 +144,6 @@ def purge_idempotency_keys(connection: Connection, older_than: timedelta) -> int
 
 
 def purge_deliveries(connection: Connection, older_than: timedelta) -> int:
-    """Delete ended deliveries older than this; return how many."""
+    """Delete ended deliveries older than this, and return their number."""
     old = deliveries.c.ended_at < func.now() - kept_for(deliveries.c.tenant, older_than)
     return connection.execute(delete(deliveries).where(old)).rowcount

@@ -71,8 +71,8 @@ class ScoreRecord:
 
     @property
     def ours(self) -> Json:
-        """Return the properties of the score, such as job id, metric version and verdict, under the
-        service's own names. Missing values are left out."""
+        """Return the job id, the facts and the verdict under the service's own names, without
+        missing values."""
         properties = {"job_id": self.job_id, **self.facts, "verdict": self.verdict}
         return {name: value for name, value in properties.items() if value is not None}
 

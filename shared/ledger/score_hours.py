@@ -178,7 +178,6 @@ def _summed(
 
 
 def _read(row: Row[Any]) -> ScoreSums:
-    """Return the sums of a row. The counts by score bin and by verdict are its last columns."""
     counts = [int(count) for count in row[-BINS - len(VERDICTS) :]]
     return ScoreSums(
         int(row.results),

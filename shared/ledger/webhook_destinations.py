@@ -221,15 +221,16 @@ def ends_in_number(host: str) -> bool:
 
 
 def is_localhost(host: str) -> bool:
-    """Return True if the name means this machine by definition (RFC 6761, section 6.3)."""
+    """Return True if the name always refers to this machine (RFC 6761, section 6.3)."""
     name = host.lower().rstrip(".")
     return name in ("localhost", "localhost.localdomain") or name.endswith(".localhost")
 
 
 def is_inside(host: str) -> bool:
-    """Return True if no public name server should know this name: it is in an internal zone, or has
-    no dots. Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085 (names without
-    a dot). Kubernetes' resolvers complete `svc`, and many hosts files have `localdomain`."""
+    """Return True for a name that exists only in internal networks: it is in an internal zone,
+    or has no dots. Sources: RFC 6762 (`local`); ICANN, July 2024 (`internal`) and RFC 7085
+    (names without a dot). Kubernetes' resolvers complete `svc`, and many hosts files have
+    `localdomain`."""
     _, dot, zone = host.lower().rstrip(".").rpartition(".")
     return host.endswith("..") or not dot or zone in INSIDE
 

@@ -121,7 +121,7 @@ def take(connection: Connection, most: int) -> list[Delivery]:
 
 
 def cancel(connection: Connection, test_id: str) -> None:
-    """Withdraw a test whose caller no longer waits, unless it was taken."""
+    """Withdraw a test whose caller no longer waits, unless a scheduler has started it."""
     connection.execute(
         delete(webhook_tests).where(
             webhook_tests.c.id == test_id, webhook_tests.c.claimed_at.is_(None)

@@ -9,9 +9,8 @@ converted back into logits: log p of a softmax, log p / (1 - p) of sigmoids. Val
 mapping: rows of sum 1 for a softmax, each in [0, 1] for sigmoids. Texts that are too long are
 rejected by the server and never cut.
 
-Source: specs "models" §4.4; vLLM docs, classify; SGLang docs, classify_models;
-text-embeddings-inference `router/src/http/types.rs`; infinity
-`fastapi_schemas/pymodels.py`."""
+Source: vLLM docs, classify; SGLang docs, classify_models; text-embeddings-inference
+`router/src/http/types.rs`; infinity `fastapi_schemas/pymodels.py`."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 """Reads the categories that a guard model (a model for moderation) names with its label, such as
-S10. They are evidence and never change the probabilities. Source: specs "models" §3.1."""
+S10. They are evidence and never change the probabilities."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def named_categories(table: PromptTable | None, answer: str) -> Mapping[str, str
 
 
 def is_written(table: PromptTable | None) -> bool:
-    """Return True if the guard model's answer names categories. A guard with a single category does
-    not."""
+    """Return True if the guard model writes categories in its answer. A guard with a single
+    category does not."""
     return table is not None and len(table.categories or ()) > 1
 
 

@@ -1,7 +1,7 @@
 """Converts a head's raw logits to probabilities of canonical labels.
 
-There are N rows, K outputs and L labels; z are logits, T is the temperature. Source: specs "models"
-§1.1, §1.2; activations as in the Transformers pipeline (`TextClassificationPipeline`).
+There are N rows, K outputs and L labels. z stands for logits and T for the temperature. Source:
+activations as in the Transformers pipeline (`TextClassificationPipeline`).
 
 softmax: p = softmax(z / T) over all K outputs; P(label) is the sum over its outputs. Ignored
 outputs keep their share: P is not renormalised, and `mass` is its sum.

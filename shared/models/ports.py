@@ -43,7 +43,8 @@ Floats = NDArray[np.float64]
 
 
 class Judge(Protocol):
-    """Anything that returns label probabilities: encoders, causal models, or servers of either.
+    """A model that returns label probabilities: an encoder or a causal model, in this process or
+    behind a server.
 
     A causal model has the labels of the example's template, or of its own prompt. Values do not
     depend on other examples of the call. Raises BadInput for an example that the model cannot judge
@@ -88,7 +89,7 @@ class Judge(Protocol):
     def judge_words(self, asked: Sequence[WordRows]) -> list[WordJudgements]:
         """Return label probabilities of texts in which words were deleted, masked or replaced. Each
         variation is rendered as a string and classified like any text. A variation without
-        probabilities gets a reason (deviates from specs "models" §4.1)."""
+        probabilities gets a reason."""
 
     def attributions(
         self, examples: Sequence[Example], targets: Sequence[str], method: AttributionMethod

@@ -179,7 +179,7 @@ def decode_message(message: str | bytes) -> str | bytes:
 
 @lru_cache(maxsize=MOST_SERVERS)
 def prompt_client(address: str) -> redis.Redis:
-    """Return a client that fails at once instead of waiting."""
+    """Return a Redis client that raises an error at once instead of waiting for a connection."""
     return client(NOTICE_SECONDS, patient=True, url=address)
 
 
@@ -351,7 +351,6 @@ def _run_call(call: RemoteCall) -> CallResponse:
 
 
 def _to_error(error: ScoringError) -> CallResponse:
-    """Return the error as the most similar type that can be sent."""
     name = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in ERRORS)
     refusal = {"error": name, "detail": error.detail, "pointer": error.pointer}
     if isinstance(error, ModelNotReady):

@@ -1,6 +1,6 @@
 """Tests the abilities of a model server, and formats the result. `probe` sends a dozen short
 requests. `render` formats the record for people, `model_dump_json` for machines. An unreachable
-server also gets a record, with the reason. Source: specs "models" §5.2."""
+server also gets a record, with the reason."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ GIVEN_TEXT = {
     PromptLogprobs: "prompt_logprobs",
     Echo: "echo",
     Prefill: "decoder_input_details",
-    Forced: "forced, a request a token",
+    Forced: "forced tokens, one request per token",
 }
 NONE = "no"
 NO_LOGPROBS = "no-logprobs"
@@ -131,7 +131,9 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
     return {
         "milliseconds": milliseconds,
         "protocol": head.kind,
-        "activation": "the server's, turned back" if head.activates else "ours, of raw scores",
+        "activation": "applied by the server, then inverted"
+        if head.activates
+        else "applied by Touchstone to raw scores",
         "outputs": head.mapping.outputs,
         "labels": head.mapping.labels,
         **_reading_fields(judgement),
@@ -140,8 +142,8 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
 
 
 def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
-    """Return a test answer from the server's chat (None without chat), and True if text completion
-    works. Raises BadInput if neither works."""
+    """Return a test answer from the server's chat, or None without chat, and True if text
+    completion works. Raises BadInput if neither works."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         answer = server.dialect.complete_chat([{**body, "temperature": 0}])[0]
@@ -225,7 +227,7 @@ def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0)
         if unread is not None:
             support[metric] = f"no ({unread})"
         elif missing:
-            support[metric] = f"no (tells no {missing[0]})"
+            support[metric] = f"no (does not report {missing[0]})"
         elif coarse:
             support[metric] = f"no P (votes < {FEWEST_VOTES})"
         else:
@@ -234,8 +236,6 @@ def _judged_metrics(labels: Sequence[str], judgement: Judgement, votes: int = 0)
 
 
 def _cells(record: ServerAbilities) -> Sequence[tuple[str, str | None]]:
-    """Return the (name, value) cells in reading order, two cells per printed line. Cells with value
-    None are not printed."""
     yes = {True: "yes", False: NONE, None: None}
     of_language_models = [
         ("list models", yes[record.lists_models]),

@@ -6,7 +6,7 @@ Retried: failed connections, 429 and 5xx, after `Retry-After` or a growing pause
 4xx, a used-up quota or credit, and a request that the server accepted but did not answer in time,
 because a second one would double its load. An answer of more than `answer_bytes` is rejected
 (`bounded_client`). Redirects are not followed, because they would carry texts and keys elsewhere.
-No message and no log contains a key. Source: specs "models" §1, §5.1.
+No message and no log contains a key.
 """
 
 from __future__ import annotations
@@ -177,20 +177,20 @@ class Connection:
         self._pool = ThreadPoolExecutor(at_once, thread_name_prefix="server")
 
     def get(self, path: str) -> Any:
-        """Return the answer to a GET request below `/v1`."""
         return self._send("GET", self._address.base + path, [None])[0]
 
     def get_at_root(self, path: str) -> Any:
-        """Return the answer to a GET request outside `/v1`, for paths that OpenAI does not have."""
+        """Return the answer to a GET request to a path outside `/v1`, which OpenAI does not
+        define."""
         return self._send("GET", self._root + path, [None])[0]
 
     def post(self, path: str, bodies: Sequence[Json]) -> list[Any]:
-        """Return the answers to requests below `/v1`, in order. The requests are sent in
-        parallel."""
+        """Send requests to paths below `/v1` in parallel. Return the answers in the order of the
+        requests."""
         return self._send("POST", self._address.base + path, bodies)
 
     def post_at_root(self, path: str, bodies: Sequence[Json]) -> list[Any]:
-        """Return the answers to requests outside `/v1`, in order."""
+        """Send requests to paths outside `/v1`. Return the answers in the order of the requests."""
         return self._send("POST", self._root + path, bodies)
 
     def _send(self, method: str, url: str, bodies: Sequence[Json | None]) -> list[Any]:

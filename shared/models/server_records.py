@@ -3,8 +3,7 @@
 A worker tests a server when it is first seen, after a change of its entry, daily, and after an
 error that contradicts the record. A lock allows one worker at a time. `ServerState` keeps other
 knowledge of a process about a server for the same time. If Redis is flushed, servers are tested
-again. Deviates: the specs use a table of the database, but no job needs these records. Source:
-specs "models" §2.4, §5.2.
+again.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Models behind a server support only such variations, because servers give no access to tokens.
 
 One blank next to a deleted word is deleted too, a space if possible, so that line breaks stay.
-Deletion never joins two words. Rendering takes linear time. Source: specs "models" §4.2."""
+Deletion never joins two words. Rendering takes linear time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Placed = tuple[int, WordSpan]  # a word and its index
 
 class ExampleReader(Protocol):
     def judgements(self, examples: Sequence[Example]) -> list[Judgement]:
-        """Return label probabilities for each example, or the reason why there are none."""
+        """Return label probabilities for each example, or the reason for missing ones."""
 
 
 def judged_words(
@@ -99,7 +99,8 @@ def _parts(
 
 
 def _between(before: str, gap: str, deleted: int, after: str) -> str:
-    """Return the remaining part of a gap in which `deleted` words were deleted."""
+    """Return the white space and punctuation that remain between two kept words after `deleted`
+    words between them are deleted."""
     if not deleted:
         return gap
     blanks = [index for index, character in enumerate(gap) if character.isspace()]

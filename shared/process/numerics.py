@@ -105,13 +105,12 @@ def fast_arithmetic(kind: ModelKind) -> Arithmetic:
     (`python -m bench.fast_dtype`, bench/RESULTS.md)."""
     limit = f", and {limited_by}" if (limited_by := kernel_limit()) else ""
     if flags := sorted(BFLOAT16 & _flags()):
-        return Arithmetic("bfloat16", f"this processor multiplies bfloat16 ({flags[0]})")
+        return Arithmetic("bfloat16", f"this CPU supports bfloat16 ({flags[0]})")
     if kind != "causal" and (flags := sorted(INT8 & _flags())):
-        return Arithmetic(
-            "int8", f"this processor multiplies int8 ({flags[0]}), no bfloat16{limit}"
-        )
-    without = "no bfloat16" if kind == "causal" else "neither bfloat16 nor int8"
-    return Arithmetic("float32", f"this processor multiplies {without}{limit}")
+        reason = f"this CPU supports int8 ({flags[0]}), but not bfloat16{limit}"
+        return Arithmetic("int8", reason)
+    lacks = "bfloat16" if kind == "causal" else "bfloat16 or int8"
+    return Arithmetic("float32", f"this CPU does not support {lacks}{limit}")
 
 
 def promised(

@@ -190,8 +190,8 @@ class Settings(FromEnvironment):
     tokens_per_second: float = Field(
         default=10_000,
         gt=0,
-        description="tokens that one worker's models read per second, for that estimate: about "
-        "10,000 for the embedded models on two cores, more on a GPU",
+        description="tokens that one worker's models read per second, used to estimate the work: "
+        "about 10,000 for the embedded models on two cores, more on a GPU",
     )
     server_rows: int = Field(
         default=2_000,
@@ -210,9 +210,8 @@ class Settings(FromEnvironment):
     )
     warm_up: bool = Field(
         default=True,
-        description="whether a worker scores the examples of its services before it takes jobs. "
-        "`off` halves the processor time of a start, but the first jobs in each language are "
-        "slower",
+        description="whether a worker scores example requests before it takes jobs. `off` halves "
+        "the processor time of a start, but the first jobs in each language are slower",
     )
     serve: str = Field(
         default="metrics",
@@ -254,8 +253,9 @@ class Settings(FromEnvironment):
     )
     dtype: Literal["auto", "float32"] = Field(
         default="auto",
-        description='of models with `dtype = "auto"` on a processor. `auto`: encoders compute in '
-        "bfloat16 if the processor multiplies it; `float32`: the same request has the same bytes",
+        description='number type on a CPU of models with `dtype = "auto"`. `auto`: encoders '
+        "compute in bfloat16 if the CPU supports it; `float32`: the same request returns the same "
+        "bytes",
     )
 
     # Monitoring

@@ -236,8 +236,8 @@ REQUEST_SECONDS = Histogram(
 )
 HTTP_REFUSED = Counter(
     "touchstone_http_refused_total",
-    "Refused early: connections beyond the limit (connections), late heads and bodies (head, "
-    "body), input other than HTTP (syntax), too many requests at a time (busy), requests of other "
-    "sites (site)",
+    "Refused early, by reason: connections beyond the limit (connections), late headers and bodies "
+    "(head, body), input other than HTTP (syntax), too many requests at a time (busy), requests "
+    "from other sites (site)",
     ["reason"],
 )

@@ -108,8 +108,6 @@ class BatchStatistics(Generic[BatchRequest]):
         return ranges.pop() if len(ranges) == 1 else UNBOUNDED
 
     def envelope(self) -> dict[str, Any]:
-        """Return the fields of every batch report, to be used as `MyBatchReport(**over.envelope(),
-        …)`."""
         scores = [row.report.score for row in self.rows]
         undefined = sum(score is None for score in scores)
         bounds = self.score_bounds
@@ -259,8 +257,8 @@ class BatchStatistics(Generic[BatchRequest]):
 
 
 def origins_of(rows: Sequence[Scored[Any, Any]]) -> dict[str, set[str]]:
-    """Return the properties of results that must be equal before averaging (variant, model, metric
-    version, null kind), each with its values."""
+    """Return the values of each property that must be equal before results may be averaged:
+    variant, model, metric version and null kind."""
     origins = [row.report.provenance for row in rows]
     return {
         "variants": {origin.variant for origin in origins},

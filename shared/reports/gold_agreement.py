@@ -175,7 +175,6 @@ class GoldResults:
     def _table(
         self, decided: Sequence[tuple[Row, str, str]], names: dict[str, str]
     ) -> dict[str, Any]:
-        """Return macro F1, kappa, and the accuracy per label, over the results with a decision."""
         labels = sorted({label for _, *pair in decided for label in pair})
         if not decided or len(labels) > MOST_LABELS:
             if decided:
@@ -287,11 +286,11 @@ def _label_warnings(pairs: Sequence[tuple[Row, str, str | None]]) -> Iterator[st
     if decided and golds & decided and (unknown := golds - decided):
         lines = sum(gold in unknown for _, gold, _ in pairs)
         yield (
-            f"gold labels: no result decides for the gold labels of {lines} lines; these lines "
+            f"gold labels: no decision equals the gold labels of {lines} lines, so these lines "
             "count as wrong"
         )
     if 0 < len(pairs) < FEW:
-        yield f"there are too few results: only {len(pairs)} results have a gold label"
+        yield f"there are too few results: only {len(pairs)} have a gold label"
 
 
 def _cells(

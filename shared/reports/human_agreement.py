@@ -1,5 +1,5 @@
-"""Agreement of people with one another and with the metric, over all judgements of results.
-Pure."""
+"""Computes how much people's judgements of results agree with one another and with the metric. Pure
+functions."""
 
 from __future__ import annotations
 
@@ -74,7 +74,10 @@ class JudgedResults:
         people = sorted({judgement.reviewer for judgement in self.given})
         warnings = () if request.random else (CHOSEN,)
         if 0 < len(self.of_result) < FEW:
-            warnings = (*warnings, f"too few: only {len(self.of_result)} texts were judged")
+            warnings = (
+                *warnings,
+                f"there are too few judgements: people judged only {len(self.of_result)} texts",
+            )
         return HumanAgreement(
             judgements=len(self.given),
             texts=len(self.of_result),

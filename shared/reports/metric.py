@@ -117,8 +117,8 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return metric_source(self.contract)
 
     def in_force(self, request: Request, collected: Answers) -> Mapping[str, Any]:
-        """Return the parameter values that the metric chose because neither the request nor the
-        variant sets them."""
+        """Return the parameters that neither the request nor the variant sets, with the values that
+        the metric chose."""
         return {}
 
     def stated_decision(self, text: str, answer: str, language: str) -> StatedDecision | None:
@@ -166,7 +166,6 @@ class Metric(ReportedService, Generic[Request, Answers, Result, Choices]):
         return reports
 
     def _undefined(self, request: Request, collected: Collected) -> Result:
-        """Return the undefined report, with a reason for every null field."""
         report = self.undefined(request, collected)
         parts = dict(report.components)
         kind: Any = next(messages_in(type(report).model_fields["reasons"].annotation))

@@ -141,8 +141,8 @@ def split_test(
 
 
 def _between_squares(centred: Floats, values: Integers) -> float:
-    """Return the sum of n * mean² over the values of a property. For each value, n is the number of
-    results with it, and mean is their mean centred score."""
+    """Return the sum of n * mean² over the values of a property. n is the number of results with a
+    value, and mean is their mean centred score."""
     counts = np.bincount(values)
     sums = np.bincount(values, weights=centred)
     squares: NDArray[np.float64] = sums[counts > 0] ** 2 / counts[counts > 0]

@@ -4,7 +4,7 @@ In scripts with spaces a word is a run of letters, digits and marks, with apostr
 inside. A run of one punctuation mark or symbol is also a word. Chinese is split by jieba and Korean
 by kiwi; morphemes that share characters are one word. Japanese, Thai, Lao, Khmer and Burmese are
 not split (`no-words`). Every character except white space is in exactly one word. This takes linear
-time. For workers only. Source: specs "models" §4.2, §6.2.
+time. For workers only.
 """
 
 from __future__ import annotations

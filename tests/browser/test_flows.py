@@ -248,7 +248,7 @@ def test_the_week_is_seen(engine: Engine, walks: Iterator[Keyboard]) -> None:
         assert faults(page) == []
         keys.follow(page.get_by_role("link", name="Have the scores moved?"))
         finding = page.locator(".finding .first")
-        expect(finding).to_contain_text("The mean has moved and is now")
+        expect(finding).to_contain_text("The mean has changed and is now")
         expect(finding).to_contain_text("higher than before")
         expect(page.get_by_role("region", name="Both windows of hatexscore m_1")).to_be_visible()
         keys.enter(page.locator("button[popovertarget=term-words-psi]"))

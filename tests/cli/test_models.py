@@ -572,7 +572,7 @@ def test_what_a_models_files_do_not_say_is_said_at_once(
     assert "languages.0: must be a language tag" in capsys.readouterr().err
     own = ["--label", "a=hate", "--label", "b=spam", "--ignore", "*", "--activation", "softmax"]
     assert models_command.main([*again, *own]) == 0
-    assert "labels of its own: HateXScore asks for hateful" in capsys.readouterr().err
+    assert "labels of its own: HateXScore needs hateful" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["", " ", "my model", " mine", "a\tb", "-x", "a" * 129])

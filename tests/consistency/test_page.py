@@ -48,7 +48,7 @@ def test_a_model_s_report_shows_edits_words_and_both_nulls() -> None:
     assert [line.row for line in found.lines] == list(report.edit_rows)
     assert len(found.nulls) == 2
     assert all(block.chart is not None for block in found.nulls)
-    assert "cited words removed (deleted)" in page.bare
+    assert "cited words were removed (deleted)" in page.bare
     for heat in (found.answer_heat, found.explanation_heat):
         stretches = [one for run in heat for one in run.stretches]
         assert "".join(one.text for one in stretches) == asked.text

@@ -186,7 +186,7 @@ def test_any_phrases_stand_in_where_too_few_are_supported_as_much() -> None:
     assert (report.control.null_p_value or 1) <= 0.05
     assert {made.null.kind for made in report.counterfactuals if made.null} == {"any"}
     assert report.verdict == "holds_up"
-    assert "random phrases of other texts" in said(report)
+    assert "random phrases from other texts" in said(report)
 
 
 def test_no_problem_is_found_without_a_comparison() -> None:

@@ -326,7 +326,8 @@ def test_the_legend_knows_what_a_decision_is_held_against() -> None:
     for target, said in (("label", True), ("sentence", False)):
         request = bring(**WHOLE, token_values=True, decision_target=target)
         assert (
-            "how far the rest of the sentence is from the label" in looked_at(request)[1].words
+            "how much the rest of the sentence differs from the label"
+            in looked_at(request)[1].words
         ) == said
 
 

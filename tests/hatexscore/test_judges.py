@@ -282,7 +282,7 @@ def test_models_check_claims_what_holds(judges: TinyJudges, model: str, said: st
     assert claimed["HateXScore"] == said
     report = SERVICE.score(asking(model, variant="paper"))
     assert (report.components.qf is not None) == (said == "yes")
-    assert claimed["FTC"] == (said if said != "yes" else "no (tells no entailment)")
+    assert claimed["FTC"] == (said if said != "yes" else "no (does not report entailment)")
     assert claimed["ICE"] == (said if said != "yes" else "words")
     ice = contracts()["ice"]
     asked = ice.request.model_validate(

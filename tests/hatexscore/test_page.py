@@ -106,10 +106,13 @@ def test_quotes_conclusion_groups_and_inventions_are_marked() -> None:
 
 def test_the_conclusion_is_shown_with_what_read_it() -> None:
     for explanation, facts in [
-        ("Conclusion: toxic.", ("Read by a field", "Probability of the reading none")),
+        (
+            "Conclusion: toxic.",
+            ("Read by a field", "Probability that the decision was read correctly none"),
+        ),
         (
             'The word "lazy tourists" insults foreigners. I find that the text is toxic.',
-            ("Read by the trained reader", "Probability of the reading 0.98"),
+            ("Read by the trained reader", "Probability that the decision was read correctly 0.98"),
         ),
     ]:
         said = " ".join(re.sub("<[^>]*>", " ", page(explanation=explanation)).split())

@@ -108,7 +108,9 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
     report = scored(request, probability=weighted({0: 3.0, 1: 3.0}))
     said = words(shown(request, report))
     assert [test.verdict for test in report.components.tests] == ["faithful"] * 4
-    assert said.index("Enough, needed, or both?") < said.index("Against random rationales")
+    assert said.index("Are these words enough, needed, or both?") < said.index(
+        "Against random rationales"
+    )
     assert "cause The rationale is enough and needed" in said
     assert "Faithful with its own tokens deleted" in said
     assert said.index("Faithful with the other tokens deleted") < said.index("The numbers")
@@ -215,7 +217,7 @@ def test_too_few_rivals_are_not_called_inconclusive(draws: int, too_few: bool) -
     assert test.verdict == ("undecidable" if too_few else "inconclusive")
     found = ice_page.view(request, report).first[0]
     assert (found.verdict.text == f"Too few draws to tell (M = {draws})") == too_few
-    assert ("too few other rationales for a verdict" in found.sentence) == too_few
+    assert ("too few random rationales for a verdict" in found.sentence) == too_few
     assert found.verdict.tone == "neutral"
 
 

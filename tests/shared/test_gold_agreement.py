@@ -352,7 +352,7 @@ def test_labels_in_other_words_and_keys_of_no_line_are_said() -> None:
     odd = [row(4 + number, 0.5, "hateful", metadata={"gold": "1"}) for number in range(3)]
     said = found([*rows, *odd], rationale="marked").warnings
     assert (
-        "gold labels: no result decides for the gold labels of 3 lines; these lines count as wrong"
+        "gold labels: no decision equals the gold labels of 3 lines, so these lines count as wrong"
         in said
     )
     assert "gold: no line has `marked` in its metadata" in said

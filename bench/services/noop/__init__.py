@@ -1,1 +1,1 @@
-"""A service that does nothing, for measurements of the way to it and back."""
+"""A service that does nothing, to measure the cost of everything around a service."""

@@ -9,13 +9,13 @@ from shared.contracts.service import ServiceContract
 
 
 class NoopRequest(JobRequest):
-    """As much as a short post."""
+    """A request with a short post."""
 
     text: str = Field(max_length=20_000)
 
 
 class NoopReport(Message):
-    """Nothing."""
+    """An empty result."""
 
     done: bool
 

@@ -10,12 +10,9 @@ from shared.contracts.service import Service
 
 
 class Noop(Service):
-    """Nothing."""
-
     contract = CONTRACT
 
     def score(self, _request: NoopRequest) -> NoopReport:
-        """Nothing."""
         return NoopReport(done=True)
 
 

@@ -252,7 +252,6 @@ async def batch_plot(
     caller: Viewer,
     theme: Literal["light", "dark"] = "light",
 ) -> Response:
-    """Return a plot of the batch's report as an image."""
     batch = await get_batch(batch_id, gateway, caller)
     contract = reported().get(batch.metric)
     drawn = () if contract is None else contract.batch_plots

@@ -94,7 +94,7 @@ def _histogram(contract: ReportedContract | None, counts: ResultCounts) -> Histo
     facts = None if contract is None else contract.facts
     chance = None if facts is None else facts.chance_score
     return HistogramBars(
-        "How the scores are spread",
+        "Distribution of the scores",
         counts.bins,
         (edges[0], edges[-1]),
         "results",

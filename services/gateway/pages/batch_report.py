@@ -225,7 +225,6 @@ def _entries(value: Any) -> list[TableEntry]:
 
 
 def _is_uniform(entries: list[TableEntry]) -> bool:
-    """Return True if all records have the same fields."""
     if len(entries) < 2 or any(
         _is_single(entry.value) or isinstance(entry.value, Sequence) for entry in entries
     ):
@@ -234,7 +233,6 @@ def _is_uniform(entries: list[TableEntry]) -> bool:
 
 
 def _is_single(value: Any) -> bool:
-    """Return True if the value fits into one cell."""
     if isinstance(value, Mapping):
         return is_interval(value)
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -294,7 +292,7 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     named = {
         "results": "scored",
         "without a score": "undefined",
-        "level of intervals": "confidence",
+        "confidence level of intervals": "confidence",
         "repeated results, counted once": "duplicates",
         "bootstrap resamples": "resamples",
         "version of the statistics": "statistics_version",
@@ -304,7 +302,12 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
     facts = [(words, report[name]) for words, name in named.items() if name in report]
     if (looks := report.get("sequence")) is not None:
         ends = f"{significant(looks['low'])} to {significant(looks['high'])}"
-        facts.append(("mean score, interval valid at every look", f"{ends}, {looks['of']} texts"))
+        facts.append(
+            (
+                "mean score, with an interval that stays valid when you check it repeatedly",
+                f"{ends}, {looks['of']} texts",
+            )
+        )
     pictures = []
     for plot in report.get("plots", ()):
         url = f"/batches/{batch.id}/plots/{plot['name']}.svg"

@@ -232,11 +232,11 @@ def sentence_of(shift: ScoreShift) -> str:
         return f"There are too few scores: {counts}. Each window needs {FEWEST}."
     between = f"{significant(shift.low or 0.0)} to {significant(shift.high or 0.0)}"
     if not shift.has_shift:
-        sentence = f"The mean has not moved more than expected by chance (interval {between})."
+        sentence = f"The mean has not changed more than expected by chance (interval {between})."
     else:
         way = "higher" if shift.difference > 0 else "lower"
         size = significant(abs(shift.difference))
-        sentence = f"The mean has moved and is now {size} {way} than before (interval {between})."
+        sentence = f"The mean has changed and is now {size} {way} than before (interval {between})."
     if shift.has_changed_shape and not shift.has_shift:
         sentence += " The spread of the scores has changed."
     if shift.undefined is not None and not shift.undefined[1] <= 0 <= shift.undefined[2]:

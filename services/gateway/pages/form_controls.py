@@ -84,7 +84,6 @@ def fill_inputs(
 
 
 def _typed(contract: MetricContract, body: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield (input name, text) for each form input that can show its value in `body`."""
     for control in form_inputs(contract.name):
         held: Any = body
         for step in control.name.split("."):

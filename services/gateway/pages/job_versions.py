@@ -122,7 +122,7 @@ def compared(connection: Connection, job: Job, other_id: str, tenant: str) -> Jo
     another metric."""
     other = jobs.find(connection, other_id, tenant=tenant)
     if other.metric != job.metric:
-        raise UnknownJob(f"this job is of {other.metric}. Compare jobs of one metric")
+        raise UnknownJob(f"this job was scored by {other.metric}. Compare jobs of the same metric")
     return comparison(other, job)
 
 

@@ -117,7 +117,7 @@ async def job_page(
     context["judged"] = await reviewers.of_job(job, request, gateway, caller) if is_scored else None
     asked = await find_job(lens, gateway, caller.tenant) if lens else None
     if asked is not None and (asked.request.get("metadata") or {}).get(EDITED) != job.id:
-        raise UnknownJob("this job does not test words of the other job")
+        raise UnknownJob("this job does not test words of that job")
     context["lens"] = asked and {"job": asked, "answer": _lens(asked)}
     context["worker"] = gateway.models.workers.get(job.metric.removesuffix("-report"))
     return page(

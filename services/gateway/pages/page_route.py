@@ -144,7 +144,7 @@ def resumed(request: Request, kept: str, action: str) -> Response:
     """Return a page that submits an interrupted form again. Raises ValueError for an unreadable
     form."""
     again = retry_form(pairs_of(kept), action)
-    title, detail = "You are logged in", "Your session had ended when you sent a form."
+    title, detail = "You are logged in", "Your session had ended when you sent the form."
     return page(request, "problem.html", title=title, detail=detail, again=again)
 
 
@@ -157,10 +157,10 @@ TYPED = {  # fields that people type into → what they are called
     "note": "Note",
     "human_label": "Label",
     "human_score": "Score, from 0 to 1",
-    "spans": "Words that decide, one passage per line",
+    "spans": "Words that the decision rests on, one passage per line",
     "reviewer": "Your name",
     "name": "Name",
-    "lines": "Lines, at most",
+    "lines": "Maximum number of lines",
     "per_line": "People per line",
     "seed": "Seed",
     "query": "Filters",

@@ -8,7 +8,7 @@ from typing import Any
 STEPS: Mapping[str, str] = {  # code of a failed check → what the caller can do
     "opposite-decision": "Read the explanation. Then correct the decision, or ask for another "
     "explanation.",
-    "other-class": "Find out which class is right, and use it in both the decision and the "
+    "other-class": "Find out which class is correct, and use it in both the decision and the "
     "explanation.",
     "no-explanation": "Ask the model again for an explanation.",
     "no-decision": "State the decision in one sentence, such as “Conclusion: hateful.”",
@@ -39,6 +39,6 @@ STEPS: Mapping[str, str] = {  # code of a failed check → what the caller can d
 
 
 def problem_steps(result: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return the code of each problem and what to do about it, worst first."""
+    """Return the code of each problem with advice, worst problem first."""
     codes = result.get("problems") or ()
     return [{"reason": code, "action": STEPS[code]} for code in codes if code in STEPS]

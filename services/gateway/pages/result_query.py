@@ -45,13 +45,13 @@ NAMES = {  # of a filter → how a chip says it
     "by": "judged by",
 }
 WHY = {  # a reason for no test in plain words; all others are words already
-    "too-few-places": "too short to test",
-    "too-few-rivals": "too short to test",
+    "too-few-places": "text too short to test",
+    "too-few-rivals": "text too short to test",
     "language-undecided": "language not recognised",
-    "untrained-language": "our model did not learn the language",
+    "untrained-language": "the judge was not trained on the language",
     "no-rules": "no reader for the language",
     "conclusion-unread": "unclear wording",
-    "model-disagrees": "our model decides otherwise",
+    "model-disagrees": "the judge disagrees with the decision",
     "label-unknown": "no decision sent",
 }
 ANSWERS = {"yes": True, "no": False}
@@ -59,7 +59,7 @@ ANSWERS = {"yes": True, "no": False}
 ELSEWHERE = frozenset({"after", "batch", "charts", "texts"})
 # Of all other names, and keys of metadata, the last counts.
 REPEATED = frozenset({"col", "line", "facet", "without"})
-NO_FILTER = "there is no such filter"
+NO_FILTER = "this filter does not exist"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
 SPLIT = re.compile(
@@ -259,8 +259,8 @@ def query_to_take(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuer
 def _sorted_out(
     pairs: Sequence[Pair], parts: Sequence[str], reasons: Sequence[str]
 ) -> tuple[tuple[Pair, ...], tuple[str, ...]]:
-    """Return the known parameters, and the errors of all others. Empty values are ignored, since a
-    form sends empty fields."""
+    """Return the valid parameters, and an error for each other one. Empty values are ignored, since
+    a form sends empty fields."""
     sent = [pair for pair in dict.fromkeys(pairs) if pair[1] and pair[0] not in ELSEWHERE]
     wrong = {pair: _fault(*pair, parts=parts, reasons=reasons) for pair in sent}
     last = {_subject(*pair): pair for pair in sent if not wrong[pair]}
@@ -302,7 +302,7 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
         return "" if as_number(value) is not None else "it is not a number"
     if name == "sort":
         known = value in (*SORTS, *parts) or value.startswith("metadata.")
-        return "" if known else "there is no such column"
+        return "" if known else "this column does not exist"
     if name == "meta":
         return "" if "=" in value[1:] else "write metadata as key=value"
     if name == "facet":

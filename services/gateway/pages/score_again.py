@@ -94,7 +94,7 @@ def request_for(
     foreign = [name for name in settings or () if name not in fields]
     foreign += (settings or {}).get("options", {}).keys() - options_of(target.request).keys()
     if foreign:
-        return OtherRequest(target.name, None, f"takes no {foreign[0].replace('_', ' ')}")
+        return OtherRequest(target.name, None, f"does not accept {foreign[0].replace('_', ' ')}")
     body = merge_fields(body, settings or {})
     missing = [name for name in fields if is_needed(target.request, name) and not body.get(name)]
     if missing:

@@ -45,8 +45,6 @@ class OutputExpiry(Message):
 
 
 class BatchRequest(Message):
-    """The file to score."""
-
     input_file_id: Annotated[str, StringConstraints(pattern=f"^{FILE_ID.pattern}$")] = Field(
         description="id of a file of purpose `batch`, with one request per line"
     )

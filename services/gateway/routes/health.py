@@ -54,13 +54,12 @@ class ReadinessSchema(HealthSchema):
         "batches wait and uploads are rejected",
     )
     workers: dict[str, str] = Field(
-        description="service → `ready`, or why its jobs wait: its worker is starting, or no "
-        "worker runs"
+        description="service → `ready`, or why its jobs wait: its worker is starting or not running"
     )
 
 
 class ModelSchema(ModelCard):
-    """A model in OpenAI's shape, with Touchstone's own fields and the model's state."""
+    """A model in OpenAI's format, with further fields and its state."""
 
     model_config = ALWAYS_SENT
 
@@ -75,8 +74,8 @@ class ModelSchema(ModelCard):
     dtype: str  # type: ignore[assignment]  # as it was placed
     state: ModelState | None = Field(
         description="the model's state in the worker where it is closest to ready; null if no "
-        "worker reports it. `waiting`: it waits for memory; `away`: its server cannot be "
-        "reached; `absent`: its files are missing; `failed`: its files cannot be used"
+        "worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: "
+        "no files; `failed`: its files cannot be used"
     )
     error: str | None = Field(description="why the model is not ready")
     since: int | None = Field(description="time at which this state began, unix seconds")

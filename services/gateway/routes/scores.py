@@ -238,7 +238,7 @@ def _report_request(
     """Return the request type with a field `metric`, which is not stored with the job's request."""
     fields: Any = {"metric": (Literal[names], Field(exclude=True))}
     if options is not None:
-        about = "options of the metric's own report; only `haf` and `ice` have some"
+        about = "options of the metric's own report; only `haf` and `ice` have such options"
         fields["options"] = (options, Field(default=None, description=about))
     return create_model(BatchReportRequest.__name__, __base__=kind, __doc__=kind.__doc__, **fields)
 

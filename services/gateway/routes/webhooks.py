@@ -77,7 +77,7 @@ Metrics = Annotated[
     tuple[Annotated[str, StringConstraints(max_length=64)], ...],
     Field(max_length=100, description="metrics whose scores are pushed; empty: all metrics"),
 ]
-Parts = Annotated[bool, Field(description="whether the parts of a score are pushed as well")]
+Parts = Annotated[bool, Field(description="whether the parts of a score are also pushed")]
 ENDPOINT_ID = re.compile(r"we_[0-9a-f]{32}")
 NO_STORE = {"Cache-Control": "no-store"}
 PUSH_FIELDS = ("format", "has_authorization", "sample", "metrics", "parts", "untraced")
@@ -160,13 +160,13 @@ class EndpointSchema(BaseModel):
     created_at: int = Field(description="unix seconds")
     last_success_at: int | None = Field(description="unix seconds")
     rotating_until: int | None = Field(
-        description="time until which the previous secret signs as well, unix seconds"
+        description="time until which the previous secret also signs, unix seconds"
     )
     format: EndpointFormat
     has_authorization: bool = Field(description="whether requests have an Authorization header")
     sample: float = Field(description="share of the jobs whose scores are pushed, (0, 1]")
     metrics: list[str] = Field(description="metrics whose scores are pushed; empty: all metrics")
-    parts: bool = Field(description="whether the parts of a score are pushed as well")
+    parts: bool = Field(description="whether the parts of a score are also pushed")
     untraced: int = Field(description=UNTRACED)
 
 

@@ -247,8 +247,7 @@ class MicroBatcher(Generic[Row, Answer]):
 
 @dataclass
 class PendingCall(Generic[Row, Answer]):
-    """The call of one caller, which waits for its inputs' answers. The call is answered once all
-    inputs have answers."""
+    """A call that waits for the answers to its inputs."""
 
     answers: list[Answer | None]
     missing: int
@@ -257,7 +256,6 @@ class PendingCall(Generic[Row, Answer]):
 
     @property
     def is_over(self) -> bool:
-        """Return True if the call was answered, failed or was cancelled."""
         return self.future.done()
 
     def take(self, index: int, answer: Answer) -> None:

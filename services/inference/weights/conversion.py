@@ -2,7 +2,7 @@
 
 Usage: `python -m services.inference.weights.conversion FOLDER TARGET COMMIT`. It runs in a separate
 process, since it reads an untrusted pickle (tensors only, `weights_only=True`). It first disables
-the network and limits memory and time. Source: specs "models" §2.1.
+the network and limits memory and time.
 """
 
 from __future__ import annotations

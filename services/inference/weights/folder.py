@@ -201,6 +201,4 @@ def demand_same_network(report: Mapping[str, Any], network: Iterable[str]) -> No
 
 
 def _layers(names: Iterable[str]) -> set[str]:
-    """Return the layers of weights, such as `layer.0` for
-    `bert.encoder.layer.0.output.dense.weight`. Weights of heads have none."""
     return {match["layer"] for name in names if (match := LAYER.search(name))}

@@ -9,7 +9,7 @@ from shared.contracts.labels import LabelMapping
 
 UNNAMED = re.compile(r"LABEL_\d+")  # as Transformers names outputs that nobody named
 ASKED_LABELS = (
-    "HateXScore asks for hateful and non-hateful, FTC for entailment, neutral and contradiction"
+    "HateXScore needs hateful and non-hateful, FTC needs entailment, neutral and contradiction"
 )
 OWN_LABELS = f"labels of its own: {ASKED_LABELS}"
 UNNAMED_OUTPUTS = (

@@ -1,5 +1,4 @@
-"""Checks of a network's maximum text length and of its invariance to padding, by running passes.
-Source: specs "models" §1.4."""
+"""Checks of a network's maximum text length and of its invariance to padding, by running passes."""
 
 from __future__ import annotations
 

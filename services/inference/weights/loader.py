@@ -155,7 +155,6 @@ def load_classifier(catalogue: Catalogue, entry: ModelEntry, adapt: Adapt) -> Lo
 
 
 def _computed(model: Any, tokenizer: Any, longest: int, use: ModelUse) -> Any:
-    """Return a classifier's network in the dtype and runtime of its entry."""
     if use.runtime == "openvino":
         return converted(model, tokenizer, longest, output="logits", dtype=str(use.dtype))
     if use.dtype == "int8":
@@ -193,7 +192,6 @@ def load_causal(catalogue: Catalogue, entry: ModelEntry) -> LoadedModel:
 
 
 def _mask_text(entry: ModelEntry, tokenizer: Any) -> str:
-    """Return the entry's mask text, or the tokenizer's mask token."""
     return entry.mask_text or tokenizer.mask_token or MASK_TEXT
 
 
@@ -224,7 +222,7 @@ def load_encoder(catalogue: Catalogue, entry: ModelEntry, shorten: Shorten) -> L
 
 @contextmanager
 def _explained(entry: ModelEntry) -> Iterator[None]:
-    """Convert exceptions in this block to those described in `load_classifier`."""
+    """Convert the exceptions of this block to those that `load_classifier` documents."""
     try:
         yield
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -405,8 +403,8 @@ def _head(note: EmbeddedMetadata | None, config: Any) -> Head:
 
 
 def _to_device(model: Any, entry: ModelEntry, use: ModelUse) -> Any:
-    """Move the model to its device. Gradients of its weights are switched off, since attributions
-    do not need them."""
+    """Move the model to its device. Gradients of its weights are switched off, because attributions
+    do not need these."""
     demand_numbers(model)
     with _own_memory(model, entry):
         model = model.to(device=torch.device(use.device), dtype=_weights_dtype(use))

@@ -1,4 +1,4 @@
-"""Runs an encoder with OpenVINO instead of torch: faster on processors, without gradients.
+"""Runs an encoder with OpenVINO instead of torch, which is faster on CPUs but has no gradients.
 
 The network is traced once and compiled for this processor. Its outputs are compared with torch on
 texts of other lengths, since a trace fixes every decision that depends on its first input. Source:
@@ -62,7 +62,8 @@ class OpenVinoNetwork(nn.Module):
 
 
 class _Output(dict[str, torch.Tensor]):
-    """An output with one tensor, available by name, key or index, as in transformers."""
+    """A model output with one tensor, which can be read by name, key or index, as in
+    transformers."""
 
     def __getattr__(self, name: str) -> torch.Tensor:
         try:
@@ -75,7 +76,8 @@ class _Output(dict[str, torch.Tensor]):
 
 
 class _Tensors(nn.Module):
-    """The network as a function of tensors instead of named inputs, as tracing requires."""
+    """A wrapper that calls the network with tensors instead of named inputs, as tracing
+    requires."""
 
     def __init__(self, network: nn.Module, inputs: Sequence[str], output: str) -> None:
         super().__init__()
@@ -110,7 +112,7 @@ def converted(
 
 
 def _agree(expected: torch.Tensor, actual: torch.Tensor, mask: torch.Tensor, far: float) -> bool:
-    """Return True if both outputs differ by at most the relative tolerance `far`. For token states
+    """Return True if the outputs differ by at most the relative tolerance `far`. For token states
     only tokens in the (N, T) mask are compared."""
     if actual.shape != expected.shape:
         return False

@@ -2,7 +2,7 @@
 
 A model waits until there is memory; nothing is stopped to make room. The need is estimated as
 parameters x bytes of a number x 1.2 + one pass of the longest text. Free memory is that of the
-device, or of the machine and its container. Source: specs "models" §1.5, §2.4.
+device, or of the machine and its container.
 """
 
 from __future__ import annotations
@@ -103,7 +103,6 @@ class MemoryEstimate:
 
 
 def estimate_memory(folder: Path, dtype: str, parameters: int) -> MemoryEstimate:
-    """Estimate the memory. `parameters` is the number of parameters in the folder's files."""
     size = sum(file.stat().st_size for file in folder.glob("*.safetensors"))
     number = BYTES[dtype]
     proof = PASS_TOKENS * NUMBERS_A_TOKEN * _hidden_size(folder) * number

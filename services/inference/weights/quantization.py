@@ -60,7 +60,6 @@ def quantize(network: nn.Module) -> None:
 
 
 def _quantize(module: nn.Module) -> int:
-    """Replace linear layers and return their number."""
     replaced = 0
     for name, inner in list(module.named_children()):
         if name == POOLER:

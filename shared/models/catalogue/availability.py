@@ -3,13 +3,11 @@
 A model that fails does not affect others. Callers of a failed model get the reason at once. While
 one thread loads a model, other callers wait for it, up to a limit of the process.
 
-`StatusSender` reports the states to the gateway, in a Redis hash that expires. Nothing
-depends on these reports. Times are those of Redis, because machines' clocks differ. Source:
-specs "models" §2.4.
+`StatusSender` reports the states to the gateway, in a Redis hash that expires. Nothing depends on
+these reports. Times are those of Redis, because machines' clocks differ.
 
-Difference from the specs: they store the states in a table of the ledger (the jobs database).
-States change every few seconds and are useless without their process, so they are stored where they
-expire."""
+The states are not stored in the jobs database, because they change every few seconds and mean
+nothing once their process has ended."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 Revisions of hub models are pinned to a full commit, and hashes of weights do not depend on the
 folder. The file is read once, at start. An invalid entry is left out, with its reason. The start
 fails only if the file as a whole is invalid. The gateway answers `GET /v1/models` from here and
-needs neither model code nor the network. Source: specs "models" §1.
+needs neither model code nor the network.
 """
 
 from __future__ import annotations
@@ -105,13 +105,13 @@ class ModelCard(Message):
     )
     mapping: dict[str, tuple[str, ...]] | None = Field(
         default=None,
-        description="canonical label → its outputs; empty: its probability is 1 "
-        "minus that of the other label",
+        description="canonical label → its outputs; if empty, its probability is 1 minus that of "
+        "the other label",
     )
     ignored: tuple[str, ...] = Field(default=(), description="outputs without a canonical label")
     activation: Activation | None = None
     warnings: tuple[str, ...] = Field(
-        default=(), description="warnings that all reports with this model contain"
+        default=(), description="warnings in every result that uses this model"
     )
     preset: str | None = Field(default=None, description="preset as name@version")
     licence: str | None = None

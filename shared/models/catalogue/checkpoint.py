@@ -67,7 +67,8 @@ class EmbeddedMetadata(Message):
 
 
 class PassageStandings(Message):
-    """The standardised effects of masking a passage at each of its possible positions in a text."""
+    """The effects of masking a passage at each of its possible positions in a text, in standard
+    deviations."""
 
     words: int = Field(ge=1, description="words of the passage")
     standings: tuple[float, ...] = Field(description="ascending: `shared.statistics.other_texts`")

@@ -3,7 +3,7 @@
 The abilities follow from kind and source, before the model is loaded. An encoder reads one or two
 sequences (`EncoderTexts`), by default the text and its pair. The key `input` can add words and
 change the order of the sequences, because models of natural language inference differ in their
-order. Source: specs "models" §1, §4.5."""
+order."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class ServerKeys(Message):
         default=0,
         ge=0,
         le=10_000,
-        description="number of draws, if the server returns no log-probabilities",
+        description="number of answers to draw if the server returns no log-probabilities",
     )
 
     @field_validator("headers")
@@ -157,7 +157,7 @@ class ModelEntry(LabelKeys, ServerKeys):
         description="maximum number of tokens, if lower than the model's own limit",
     )
     overlong: Literal["cut", "refuse"] = "cut"
-    revision: str | None = Field(default=None, description="name of the revision, for people")
+    revision: str | None = Field(default=None, description="name of the revision, only displayed")
     sha256: Sha256 | None = Field(
         default=None,
         description="SHA-256 of the weights (`folder_sha256`); other weights are refused",
@@ -301,7 +301,6 @@ class ModelEntry(LabelKeys, ServerKeys):
 
     @property
     def idle_seconds(self) -> float:
-        """The seconds without use after which the weights may be unloaded."""
         return 60 * self.idle_minutes if self.load == "first-use" else math.inf
 
     @property
@@ -390,10 +389,10 @@ Ability = Literal[
 LOCAL_ABILITIES: tuple[Ability, ...] = ("judge", "word_rows", "token_rows", "attributions")
 WORDS_OF: dict[Ability, str] = {
     "judge": "tell labels",
-    "word_rows": "judge rows of words",
-    "token_rows": "give token rows",
+    "word_rows": "judge texts without some of their words",
+    "token_rows": "judge texts without some of their tokens",
     "attributions": "give attributions",
-    "truncated": "tell where a text is cut",
+    "truncated": "report where it cuts a text",
     "generate": "write text",
     "score": "score text",
 }

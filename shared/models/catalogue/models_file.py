@@ -1,8 +1,9 @@
-"""Reads `models.toml`: presets, defaults, the older version 1, and errors with their position.
+"""Reads `models.toml`. Applies presets and defaults, converts files of the older version 1, and
+reports errors with their position.
 
 An invalid entry is left out. The file is rejected only if it is invalid as a whole. Presets are
 named sets of an entry's keys in `services/inference/presets/NAME.toml`, with their source and the
-date of their check. Source: specs "models" §1, §3.
+date of their check.
 """
 
 from __future__ import annotations
@@ -142,8 +143,8 @@ def is_away(folder: Path) -> bool:
 
 
 def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
-    """Convert an entry of version 1. There every output is a label from an array `labels`, and the
-    dtype was float32."""
+    """Convert an entry of version 1. In version 1 every output is a label from an array `labels`,
+    and the dtype is float32."""
     keys = {"dtype": "float32"} | table
     labels = keys.pop("labels") if isinstance(keys.get("labels"), list) else None
     if keys.get("kind") != "classifier":
@@ -153,7 +154,6 @@ def _as_version_2(table: dict[str, Any]) -> dict[str, Any]:
 
 
 def _each_name_once(entries: Entries, faults: Faults, path: Path) -> tuple[Entries, Faults]:
-    """Leave out all entries that share a name, because the name is ambiguous."""
     names = Counter(entry.name for entry in entries)
     names.update(fault.name for fault in faults)
     repeated = {name: count for name, count in names.items() if count > 1}

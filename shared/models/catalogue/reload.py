@@ -29,8 +29,6 @@ def request_reload() -> None:
 
 
 class CatalogueReload:
-    """Keeps a process's catalogue up to date with its file, in a separate thread."""
-
     def __init__(
         self, catalogue: Catalogue, file: Path, changed: Callable[[list[str]], None] | None = None
     ) -> None:
@@ -49,8 +47,8 @@ class CatalogueReload:
         signal.signal(signal.SIGHUP, lambda *_: self._requested.set())
 
     def update(self) -> None:
-        """Let the catalogue reload a changed file when a name is unknown. Another process may have
-        reloaded a moment earlier and sent a new name."""
+        """Let the catalogue reload a changed file if a request names an unknown model. Another
+        process may have reloaded the file earlier and sent the new name."""
         self._catalogue.renew = self._read_if_changed
 
     def _read_if_changed(self) -> None:

@@ -8,7 +8,7 @@ the constraint, and they are useless. Then each missing label is allowed alone, 
 its probability.
 
 Fields that a server rejects or ignores, or that change its log-probabilities, are not sent again.
-No request is made here. Source: specs "models" §4.3 (4).
+No request is made here.
 """
 
 from __future__ import annotations

@@ -8,8 +8,7 @@ A server that cannot score given text still lists the k most likely tokens of ev
 writes. The first position with a label's token is read. Only blanks or the answer's prefix may come
 before it. If the position has blanks and all labels listed there have less than 0.01, the next
 position is read. An unlisted label has at most the k-th probability. It counts as 0 if that changes
-the result by at most 0.01; otherwise the probabilities are null. No request is made here. Source:
-specs "models" §1.3, §4.3 (4).
+the result by at most 0.01; otherwise the probabilities are null. No request is made here.
 """
 
 from __future__ import annotations
@@ -130,8 +129,8 @@ def prompt_sha256(entry: ModelEntry, request_prompt: PromptKeys | None = None) -
 
 
 def _raw(text: str) -> Prompt:
-    """Return a raw prompt without checking its length. With the template added, the prompt may be
-    longer than a request's own prompt may be."""
+    """Return a raw prompt without checking its length, because the template makes it longer than a
+    request's own prompt may be."""
     return Prompt.model_construct(text=text, turns=None, draw=None)
 
 

@@ -6,9 +6,7 @@ Label probabilities are computed by the first of these methods that the server s
    prompt.
 2. `scored`: log-probabilities of the verbalizers as given texts.
 3. `top-logprobs`: log-probabilities that a chat or completion lists for its first tokens.
-4. `votes`: label shares in sampled answers, without log-probabilities; off by default.
-
-Source: specs "models" §4.3."""
+4. `votes`: label shares in sampled answers, without log-probabilities; off by default."""
 
 from __future__ import annotations
 

@@ -1,16 +1,15 @@
 """Messages of OpenAI-compatible servers. Handles the differences between servers.
 
 Answers: `/v1/completions` (`logprobs.tokens`, `token_logprobs`), `/v1/chat/completions`
-(`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's
-`prompt_logprobs`. llama.cpp uses the chat format for both endpoints. Reasoning is separated
-from the text. Servers call it `reasoning` or `reasoning_content`, or leave it in the text
-as a leading <think>.
+(`logprobs.content[]` with `bytes`), as in OpenAI's API reference, and vLLM's `prompt_logprobs`.
+llama.cpp uses the chat format for both endpoints. Reasoning is separated from the text. Servers
+call it `reasoning` or `reasoning_content`, or leave it in the text as a leading <think>.
 
 Requests (`Dialect`): the fields of a served model are learned from its errors.
-`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. If
-a server rejects this field with status 400, `max_tokens` is sent, the only field that older
-servers know. Fields that a server rejects by name are left out from then on:
-log-probabilities, seeds, or sampling parameters. Source: specs "models" §5.1."""
+`max_completion_tokens` is sent first, because OpenAI's reasoning models accept no other. If a
+server rejects this field with status 400, `max_tokens` is sent, the only field that older servers
+know. Fields that a server rejects by name are left out from then on: log-probabilities, seeds, or
+sampling parameters."""
 
 from __future__ import annotations
 

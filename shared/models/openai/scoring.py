@@ -250,7 +250,7 @@ def _is_supported(
 
 
 def _has_raw_logprobs(connection: Connection, served: str, probe: TokenizedPrompt) -> bool:
-    """Return True if a token has the same log-probability when forced as when not."""
+    """Return True if forcing a token does not change its reported log-probability."""
     before = list((probe.ids or ((), ()))[0])
     free = {"prompt": before, "max_tokens": 1, "logprobs": 2}
     try:

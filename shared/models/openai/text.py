@@ -106,8 +106,6 @@ class ServerTokenizer:
         return [_prompt_of(*four) for four in zip(texts, completions, before, afters, strict=True)]
 
     def _to_string(self, prompt: Prompt) -> str | None:
-        """Return the prompt as a string, or None if it must be sent to the tokenizer as a
-        conversation."""
         if prompt.turns is None:
             return prompt.text or ""
         turns = [turn.model_dump() for turn in prompt.turns]

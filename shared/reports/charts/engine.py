@@ -257,7 +257,7 @@ class Painter:
             return self._draw(svg[svg.index("<svg") :])
 
     def close(self) -> None:
-        """End the drawing process. The next chart starts a new one."""
+        """End the drawing process. The next chart starts a new process."""
         with self._drawing:
             self._stop()
         atexit.unregister(self.close)

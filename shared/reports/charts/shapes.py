@@ -265,7 +265,6 @@ def _line_ends(left: Column, right: Column) -> list[Part]:
 
 
 def _add_labels(column: Column) -> list[Part]:
-    """Return one chart point per rank, labelled with the keys of all options at that rank."""
     name, ranks = column
     return [
         {

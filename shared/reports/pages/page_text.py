@@ -126,7 +126,7 @@ def runs(text: str, tokens: Iterable[Warm]) -> tuple[TokenRun, ...]:
 
 
 def stretches(lines: Iterable[TokenRun]) -> int:
-    """Return the number of HTML elements that a page needs to show these token runs."""
+    """Return the number of HTML elements that these token runs take on a page."""
     return sum(run.outlined + sum(1 for stretch in run.stretches if stretch.level) for run in lines)
 
 

@@ -189,13 +189,11 @@ def _of_group(
 
 
 def found_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any] | None:
-    """Return the estimate at a dotted path of a report's JSON, if it has a value."""
     estimate = record_at(report, path)
     return estimate if is_interval(estimate) and estimate["value"] is not None else None
 
 
 def record_at(report: Mapping[str, Any], path: str) -> Mapping[str, Any]:
-    """Return the object at a dotted path of a report's JSON, or {}."""
     value: Any = report
     for step in path.split("."):
         value = value.get(step) if isinstance(value, Mapping) else None

@@ -58,7 +58,7 @@ def test_a_filter_that_cannot_be_read_is_told(
     assert "left_to = 1_0: it cannot be read" in html
     assert "left_from = much: it cannot be read" in html
     assert "verdict = good: it must be one of holds_up" in html
-    assert "hue = red: there is no such filter" in html
+    assert "hue = red: this filter does not exist" in html
     assert "right minus left from 0.1" in html
 
 

@@ -114,7 +114,7 @@ def test_the_page_says_whether_it_moved_to_its_tenant_alone(opens: Opens, engine
     filled(engine, "a", 1, beta(2, 500, 0.15), "2.0")
     own, other = entered(opens, "a", "score"), entered(opens, "b", "score")
     page = own.get("/drift").text
-    assert "The mean has moved and is now" in page
+    assert "The mean has changed and is now" in page
     assert "New in this window: robust 2.0" in page
     assert "No text has been scored here yet" in other.get("/drift").text
     start = own.get("/?days=30").text

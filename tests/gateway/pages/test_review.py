@@ -254,7 +254,7 @@ def test_high_and_low_scores_are_counted_as_they_are_and_a_handful_is_not_told()
     assert "above 0.7" not in shown
     shown = _ends((0.0, 2), (1.0, 3))
     assert "People agree with the metric in" not in shown
-    assert "once there are at least 5 answers" in shown
+    assert "once each group has at least 5 answers" in shown
 
 
 def test_a_part_of_a_score_is_judged_on_the_page_of_its_job(

@@ -171,7 +171,7 @@ def test_what_the_server_can_do_is_found_by_asking_it(
     record = probe(tiny_served.server.entry)
     assert record.error is None
     assert (record.lists_models, record.completions, record.chat) == (True, True, True)
-    assert record.given_text == "forced, a request a token"
+    assert record.given_text == "forced tokens, one request per token"
     assert record.top_logprobs == 20
     assert record.label_endpoint is None
     assert record.seed_repeats == 3
