@@ -229,12 +229,8 @@ class Cot2elBatchReport(BatchReport):
     """The batch report of CoT2EL: faithfulness, and agreement with annotators."""
 
     statuses: dict[str, int] = Field(description="results by `status`")
-    explanations: Cot2elExplanationCounts | None = Field(
-        default=None, description="null in reports of earlier versions"
-    )
-    options: Cot2elOptionCounts | None = Field(
-        default=None, description="null in reports of earlier versions"
-    )
+    explanations: Cot2elExplanationCounts
+    options: Cot2elOptionCounts
     faithfulness: Interval = Field(
         description="mean over items; `pooled` is the mean over all explanations"
     )
@@ -242,9 +238,8 @@ class Cot2elBatchReport(BatchReport):
     faithfulness_by_chance: Interval = Field(
         description="faithfulness of explanations with shuffled words"
     )
-    faithfulness_of_others: Interval | None = Field(
-        default=None,
-        description="faithfulness of other items' explanations; null in earlier reports",
+    faithfulness_of_others: Interval = Field(
+        description="faithfulness of other items' explanations"
     )
     contradicted: Interval | None = Field(
         default=None,

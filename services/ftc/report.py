@@ -121,9 +121,7 @@ class FtcNull(Null):
         description="one-sided p-value: how often a draw scores at least as high; computed by "
         "stage-wise ordering if the draws were extended in steps"
     )
-    satisfaction: FtcSatisfaction | None = Field(
-        default=None, description="mean of the draws' scores; null in results of earlier versions"
-    )
+    satisfaction: FtcSatisfaction = Field(description="mean of the draws' scores")
 
 
 class FtcCounterfactual(Message):
@@ -421,7 +419,7 @@ class FtcBatchReport(BatchReport):
     baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
     against_random: FtcAgainstRandom | None = Field(
-        default=None, description="null if no result has random phrases, and in earlier reports"
+        default=None, description="null if no result has random phrases"
     )
     null_significant: Interval = Field(
         description="share of results with p <= 0.05, among results where such a p is possible "

@@ -335,10 +335,7 @@ class HafGroup(Message):
     irrelevant: HafShares = Field(description="Table 5: decisions that do not answer the question")
     refused: Interval = Field(description="share of results that refuse in the JUSTIFY stage")
     by_stance: tuple[HafStanceScores, ...]
-    stages: dict[Stage, HafStageCounts] = Field(
-        default_factory=dict,
-        description="counts for each stage, in order; empty in reports of earlier versions",
-    )
+    stages: dict[Stage, HafStageCounts] = Field(description="counts for each stage, in order")
 
 
 class HafBatchReport(BatchReport):

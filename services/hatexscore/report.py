@@ -3,9 +3,9 @@ arXiv:2601.13547, section 3."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from shared.contracts.batches import BatchReport
 from shared.contracts.elicitation import ExplainableReport
@@ -91,7 +91,7 @@ class HatexscoreReaderUse(Message):
     by: Reader = Field(
         description="what read the explanation. `reader`: fields, and the trained reader for "
         "prose; `llm`: a language model; `rules`: the fields of a structured explanation, or "
-        "the patterns of variants `paper` and `reference` and of results before version 2.1"
+        "the patterns of variants `paper` and `reference`"
     )
     model: Annotated[str, Word] | None = Field(
         default=None, description="model of `reader` and `llm`"
@@ -198,19 +198,6 @@ class HatexscoreOtherQuotation(Message):
     )
 
 
-DELETED = frozenset({  # fields of results before version 2.2
-    "other_verdicts", "quotes_matter", "other_variants", "partial_score", "partial_parts",
-    "undefined", "echo", "relative_drop", "drop_direction", "predicted_label_sent",
-})  # fmt: skip
-
-
-def _without(dropped: frozenset[str], sent: Any) -> Any:
-    """Accept results of version 2.0 by removing the fields `dropped`."""
-    if not isinstance(sent, dict):
-        return sent
-    return {name: value for name, value in sent.items() if name not in dropped}
-
-
 class HatexscoreConclusion(Message):
     """The sentence that states the decision. Offsets are into the explanation."""
 
@@ -218,19 +205,12 @@ class HatexscoreConclusion(Message):
     end: Offset
     text: str
     by: Reader = Field(default="rules", description="what read the sentence; `rules`: a field")
-    label: Label | None = Field(
-        default=None, description="the stated side; null in results before version 2.0"
-    )
+    label: Label = Field(description="the stated side")
     probability: Probability | None = Field(
         default=None,
         description="the trained reader's probability of the label, to two decimals; null if "
         "the conclusion is in a field or was read by a language model",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(frozenset({"word", "form", "confidence"}), sent)
 
 
 class HatexscoreRandomSpans(CalibratedNull):
@@ -250,11 +230,10 @@ class HatexscoreRandomSpans(CalibratedNull):
         "for hateful decisions in `robust`, else on |dp|; not used in the verdict on a "
         "non-hateful decision",
     )
-    rank: int | None = Field(
-        default=None,
+    rank: int = Field(
         ge=1,
         description="rank of the quotes among the quotes and the draws; 1 is best, ties count "
-        "against the quotes; null in earlier results",
+        "against the quotes",
     )
     quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
     mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
@@ -399,8 +378,8 @@ class HatexscoreResult(ExplainableReport):
     )
     reader: HatexscoreReaderUse | None = Field(
         default=None,
-        description="null if no reader could read the explanation, and in results before version "
-        "1.2. Parts of the reader's answer that could not be used are null as well",
+        description="null if no reader could read the explanation. Parts of the reader's answer "
+        "that could not be used are null as well",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         default=(), description="groups that count as identified, synonyms under one name, sorted"
@@ -418,11 +397,6 @@ class HatexscoreResult(ExplainableReport):
     control: HatexscoreRandomSpans | None = Field(
         default=None, description="null if undefined; `warnings` says why"
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(DELETED, sent)
 
     @property
     def unasked(self) -> frozenset[str]:
@@ -546,15 +520,12 @@ class HatexscoreBatchReport(BatchReport):
         "(p <= 0.05), among decisions where such a p-value is possible; 0.05 is chance",
     )
     labels: HatexscoreLabelConflicts
-    quotes: HatexscoreQuoteCounts | None = Field(
-        default=None, description="null in reports of earlier versions"
-    )
+    quotes: HatexscoreQuoteCounts
     groups: dict[str, int] = Field(description="identified group → results")
     categories: dict[str, int] = Field(
         default_factory=dict,
         description="category of the policy → results with an identified group of this category, "
-        "so that `women`, `girls` and `sex` have one name; empty in reports of earlier "
-        "versions",
+        "so that `women`, `girls` and `sex` have one name",
     )
     languages: dict[str, int] = Field(description="language of the text → results")
 

@@ -219,8 +219,7 @@ class HlvTable(Message):
     metrics: dict[str, HlvEstimate]
     tied: Interval | None = Field(
         default=None,
-        description="share of pairs of options with equal ranks, mean over items; null for gains "
-        "and in earlier reports",
+        description="share of pairs of options with equal ranks, mean over items; null for gains",
     )
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
@@ -273,11 +272,8 @@ class HlvBatchReport(BatchReport):
     )
     tables: tuple[HlvTable, ...]
     paired: tuple[HlvPaired, ...] = Field(
-        default=(),
-        description="each method's judge with and without explanations; empty in earlier reports",
+        default=(), description="each method's judge with and without explanations"
     )
-    gold_tied: Interval | None = Field(
-        default=None,
-        description="share of pairs of options that people rank equally, mean over items; null in "
-        "earlier reports",
+    gold_tied: Interval = Field(
+        description="share of pairs of options that people rank equally, mean over items"
     )

@@ -289,8 +289,7 @@ class BatchReport(Message):
     )
     parts: dict[str, PartSummary] = Field(
         default_factory=dict,
-        description="part of the score → its mean over all results; empty if there is no "
-        "score, and in reports of earlier versions",
+        description="part of the score → its mean over all results; empty if there is no score",
     )
     splits: tuple[ScoreSplit, ...] = Field(
         default=(),

@@ -501,8 +501,8 @@ class Report(Message):
     )
     languages: Languages | None = Field(
         default=None,
-        description="languages, and how they were identified; null if no model or rule "
-        "depends on them, and in results of earlier versions",
+        description="languages, and how they were identified; null if no model or rule depends on "
+        "them",
     )
     provenance: Provenance
 

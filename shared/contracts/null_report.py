@@ -50,8 +50,7 @@ class Null(Message):
         default=None,
         ge=0,
         description="number of draws in the first round, on which the win rate is based; whether "
-        "more are drawn depends on their result. Null in results of earlier versions, which "
-        "use all draws",
+        "more are drawn depends on their result",
     )
     exact: bool = Field(
         default=False, description="whether the draws are all possible explanations of this kind"

@@ -127,9 +127,7 @@ class ScoreSplit(Message):
         default=None,
         description="whether some texts have several values, which are permuted within the text",
     )
-    texts: Count | None = Field(
-        default=None, description="texts with a score under any value; null in earlier reports"
-    )
+    texts: Count | None = Field(default=None, description="texts with a score under any value")
     common_texts: Count | None = Field(
         default=None,
         description="texts with a score under every value; if fewer than `texts`, the groups "
@@ -273,9 +271,7 @@ class SystemComparison(Message):
         description="results left out because they have a common custom_id but different texts",
     )
     by_text: Count | None = Field(
-        default=None,
-        description="pairs matched by text and label, without a common custom_id; null in "
-        "reports of an earlier version",
+        default=None, description="pairs matched by text and label, without a common custom_id"
     )
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")
     undefined_b: Count = Field(default=0, description="pairs where only the second has no score")

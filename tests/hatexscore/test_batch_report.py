@@ -121,7 +121,7 @@ def with_p(name: str, p: float | None, attainable: float = 0.005) -> Row:
     plain = row(name, decision="hateful", probabilities={"original": 0.9, "masked": 0.1})
     control = p and HatexscoreRandomSpans(
         draws=20, quoted_drop=0.8, mean_drop=0.5, sd_drop=0.1, share_beaten=0.9,
-        p_value=p, attainable_p=attainable,
+        p_value=p, attainable_p=attainable, rank=3,
     )  # fmt: skip
     report = plain.report.model_copy(update={"control": control})
     return Scored(plain.job_id, plain.custom_id, plain.request, report)

@@ -3053,7 +3053,7 @@ class MetricResult(Result):
     languages: Annotated[
         Languages | None,
         Field(
-            description='languages, and how they were identified; null if no model or rule depends on them, and in results of earlier versions'
+            description='languages, and how they were identified; null if no model or rule depends on them'
         ),
     ] = None
     provenance: Provenance
@@ -3091,7 +3091,7 @@ class Null(Message):
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='number of draws in the first round, on which the win rate is based; whether more are drawn depends on their result. Null in results of earlier versions, which use all draws'
+            description='number of draws in the first round, on which the win rate is based; whether more are drawn depends on their result'
         ),
     ] = None
     exact: Annotated[
@@ -5296,10 +5296,7 @@ class ScoreSplit(Message):
         ),
     ] = None
     texts: Annotated[
-        int | None,
-        Field(
-            description='texts with a score under any value; null in earlier reports'
-        ),
+        int | None, Field(description='texts with a score under any value')
     ] = None
     common_texts: Annotated[
         int | None,
@@ -5520,7 +5517,7 @@ class SystemComparison(Shown):
     by_text: Annotated[
         int | None,
         Field(
-            description='pairs matched by text and label, without a common custom_id; null in reports of an earlier version'
+            description='pairs matched by text and label, without a common custom_id'
         ),
     ] = None
     undefined_a: Annotated[
@@ -6097,7 +6094,7 @@ class BatchReport(Report):
     parts: Annotated[
         dict[str, PartSummary] | None,
         Field(
-            description='part of the score → its mean over all results; empty if there is no score, and in reports of earlier versions'
+            description='part of the score → its mean over all results; empty if there is no score'
         ),
     ] = None
     splits: Annotated[
