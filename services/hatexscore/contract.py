@@ -85,10 +85,10 @@ CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
 
 
 # The paper's appendix prints a UN list in three languages and the platforms' in English only.
-POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
-    "un": ("en", "zh", "ko"),
+POLICY_LANGUAGES: dict[str, tuple[Language, ...]] = {
     "meta": ("en",),
     "twitter": ("en",),
+    "un": ("en", "ko", "zh"),
     "youtube": ("en",),
 }
 

@@ -329,13 +329,8 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "some quotes not in the text": integer(counted, "results_missing"),
         "no quotes": integer(counted, "results_without"),
     }
-    words = {
-        "all quotes found exactly": "all exact",
-        "some quotes found only roughly": "some roughly",
-        "some quotes not in the text": "some missing",
-        "no quotes": "none",
-    }
-    filters = facet_filters("quotes", words)
+    words = ("all exact", "some roughly", "some missing", "none")
+    filters = facet_filters("quotes", dict(zip(results, words, strict=True)))
     title = "How many explanations misquote the post"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)
