@@ -402,17 +402,11 @@ def _add_complement(
         )
     )
     completed |= dict.fromkeys(empty, ())
-    if activation == "softmax":
-        if empty:
-            raise ValueError(
-                f"no output is assigned to the label {', '.join(empty)}; assign one under `labels`"
-            )
-        return completed
-    if empty and len(completed) != 2:
+    if empty and (activation == "softmax" or len(completed) != 2):
         raise ValueError(
             f"no output is assigned to the label {', '.join(empty)}; assign one under `labels`"
         )
-    if task == "free" and not empty:
+    if activation != "softmax" and task == "free" and not empty:
         raise ValueError(
             "several outputs can be true at once (sigmoid). Set `labels` to the label "
             "you need and its complement, as in labels = "
