@@ -149,8 +149,7 @@ def _parts(report: HatexscoreResult) -> list[ComponentRow]:
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:
-    """Return a strip chart of the drops for random passages, or None if the report does not list
-    them."""
+    """Return a strip chart of the drops for random passages, or None without a control."""
     control = report.control
     if control is None or not control.drops:
         return None

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.contracts.messages import Message
+from shared.contracts.messages import Message, Share
 from shared.contracts.validation_messages import format_count
 
 Task = Literal["hate", "nli", "sentiment", "free"]
@@ -24,7 +24,6 @@ Activation = Literal["softmax", "sigmoid", "one-output"]
 Combine = Literal["sum", "max", "any"]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Output = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 CANONICAL: dict[Task, tuple[str, ...]] = {
     "hate": ("hateful", "non-hateful"),

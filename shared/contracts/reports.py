@@ -20,14 +20,12 @@ class Interval(Message):
         description="lower end; null for fewer than two clusters, or if undefined"
     )
     high: float | None
-    of: int = Field(ge=0, description="observations")
+    of: Count = Field(description="observations")
     method: IntervalMethod | None = Field(
         default=None, description="the method that computed the two ends"
     )
-    clusters: int | None = Field(
-        default=None,
-        ge=0,
-        description="number of texts that the observations belong to; null: unknown",
+    clusters: Count | None = Field(
+        default=None, description="number of texts that the observations belong to; null: unknown"
     )
     effective: float | None = Field(
         default=None, ge=0, description="effective number of independent observations"

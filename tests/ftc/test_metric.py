@@ -270,15 +270,6 @@ def test_a_saturated_model_has_a_histogram_of_one_bin() -> None:
     assert (null.histogram.low, null.histogram.high, null.histogram.counts) == (1, 1, (50,))
 
 
-def test_results_of_before_the_histogram_still_read() -> None:
-    with bound(FakeJudge()):
-        kept = score(ask()).model_dump(mode="json")
-    del kept["counterfactuals"][0]["null"]["histogram"]
-    null = FtcResult.model_validate_json(json.dumps(kept)).counterfactuals[0].null
-    assert null is not None
-    assert null.histogram is None
-
-
 def test_the_floor_of_k_is_told() -> None:
     with bound(FakeJudge(always(2))):
         report = score(ask(epsilon=1e-3))

@@ -11,24 +11,18 @@ from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import (
-    HatexscoreBatchReport,
     HatexscoreRandomSpans,
 )
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
 from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash
+from tests.summaries import summaries
 
 score = SERVICE.score
 
 
-def batch_report(rows: Any, request: Any) -> HatexscoreBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 REQUEST = BatchReportRequest(batch="batch_1")
 
 

@@ -201,12 +201,6 @@ def test_a_model_that_errs_on_masked_texts_is_doubted_where_it_is_asked_about_th
     assert not any("ece_perturbed" in each for one in others for each in one.warnings)
 
 
-def test_a_model_without_the_label_is_the_callers_mistake() -> None:
-    with bound(FakeClassifier(labels=("negative", "positive"))), pytest.raises(BadInput) as caught:
-        score(ask())
-    assert caught.value.pointer == "/model"
-
-
 def test_a_policy_without_a_list_in_the_detected_language_is_the_callers_mistake() -> None:
     with pytest.raises(BadInput) as caught:
         score(ask(explanation="结论：仇恨，文本攻击移民。", policy="meta"))
