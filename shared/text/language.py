@@ -197,10 +197,10 @@ def _is_likely(code: str, detected: LanguageFound) -> bool:
     return detected.by == "undecided" and (code in detected.likely or not detected.likely)
 
 
-def assumption(detected: LanguageFound, what: str = "text") -> Iterator[str]:
-    """Yield the warning for an assumed language. `what` is the name of the text in the warning."""
+def assumption(detected: LanguageFound) -> Iterator[str]:
+    """Yield the warning for an assumed language of the text."""
     if detected.by == "assumed":
-        yield f"{NOT_RECOGNISED.format(what=what)}{language_name(detected.code)}; send `language`"
+        yield f"{NOT_RECOGNISED.format(what='text')}{language_name(detected.code)}; send `language`"
 
 
 def language_code(text: str) -> str:
