@@ -155,7 +155,9 @@ def _marks(part: Part) -> Iterator[Mark]:
     first = _sort_tokens(part)[:1]
     largest = first[0].relevance if first else 0.0
     yield from _merge_marks(
-        part, "weight", lambda token: math.ceil(STEPS * token.relevance / largest) if largest else 0
+        part,
+        "weight",
+        lambda token: math.ceil(STEPS * (token.relevance / largest)) if largest else 0,
     )
     yield from _merge_marks(
         part, "unsure", lambda token: sum(math.exp(token.logprob) < border for border in UNSURE)
