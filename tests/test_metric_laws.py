@@ -7,7 +7,14 @@ from typing import get_args
 import pytest
 
 from services.registry import metrics
-from shared.contracts.messages import OF_PROVENANCE, TRANSPORT, Provenance, ScoreRequest, Variant
+from shared.contracts.messages import (
+    OF_PROVENANCE,
+    TRANSPORT,
+    Provenance,
+    Report,
+    ScoreRequest,
+    Variant,
+)
 from tests import metric_laws
 from tests.metric_laws import metric_of
 
@@ -27,6 +34,12 @@ def test_a_batch_changes_nothing(name: str) -> None:
 @of_each_metric
 def test_requests_and_reports_survive_the_wire(name: str) -> None:
     metric_laws.messages_survive_the_wire(metric_of(name))
+
+
+@of_each_metric
+def test_a_report_begins_as_every_report_does(name: str) -> None:
+    fields = list(Report.model_fields)
+    assert list(metrics()[name].report.model_fields)[: len(fields)] == fields
 
 
 @of_each_metric

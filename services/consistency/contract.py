@@ -20,7 +20,7 @@ from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.explanation_fields import fields_in
-from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName, Parameter
+from shared.contracts.messages import MAX_TEXT, Count, Input, Message, ModelName, Parameter
 from shared.contracts.prompt_table import PromptKeys, parse_template
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
@@ -45,7 +45,7 @@ Content = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
 class ConsistencySpan(Message):
     """A passage of the text, as offsets in characters (Unicode code points)."""
 
-    start: int = Field(ge=0)
+    start: Count
     end: int = Field(ge=1, description="exclusive")
 
 

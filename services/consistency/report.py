@@ -8,7 +8,7 @@ from pydantic import Field
 
 from shared.contracts.batches import BatchReport
 from shared.contracts.elicitation import ExplainableReport
-from shared.contracts.messages import Column, Count, Evidence, Message, Word
+from shared.contracts.messages import Column, Count, Evidence, Message, Share, Word
 from shared.contracts.null_report import Null
 from shared.contracts.reports import Interval
 
@@ -16,7 +16,6 @@ ConsistencyPart = Literal["simulatability", "attribution"]
 EditOperator = Literal["delete", "mask"]
 EditOf = Literal["cited", "random", "sent"]
 CitedBy = Literal["quotations", "shared words", "request"]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class ConsistencyEvidence(Evidence):
@@ -58,11 +57,8 @@ class ConsistencyNull(Null):
     explanation's contributions among words, short ones (up to three characters) separately."""
 
     kind: Literal["spans", "predictions", "permuted words"]
-    win_rate: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="share of random draws that score lower; ties count half",
+    win_rate: Share | None = Field(
+        default=None, description="share of random draws that score lower; ties count half"
     )
 
 

@@ -84,7 +84,7 @@ def agreement(
             ).reshape(len(ours), len(theirs))
             scores[stance].append((kernel.set_score(matrix), kernel.set_score(matrix.T)))
             if ours and theirs:
-                best = kernel.best_matches(matrix).tolist()
+                best = matrix.argmax(axis=1).tolist()  # the most similar human explanation
                 matches += [row[column] for row, column in zip(cells, best, strict=True)]
     all_scores = [*scores["support"], *scores["oppose"]]
     precision, recall = map(kernel.instance_score, zip(*all_scores, strict=True))

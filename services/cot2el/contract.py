@@ -14,6 +14,7 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 from services.cot2el.report import Cot2elBatchReport, Cot2elResult
 from services.cot2el.verdict import PROBLEMS, finding
 from shared.contracts.messages import (
+    Count,
     Input,
     LanguageRequest,
     LanguageTag,
@@ -47,7 +48,7 @@ Pairs = Annotated[tuple[Explanation, ...], Field(max_length=MOST_PAIRS)]
 class Cot2elUnitSpan(Message):
     """A discourse unit from your own segmenter."""
 
-    start: int = Field(ge=0, description="character offset into `reasoning`")
+    start: Count = Field(description="character offset into `reasoning`")
     end: int = Field(gt=0, description="exclusive")
 
     @model_validator(mode="after")

@@ -170,11 +170,6 @@ def euclidean(cosine: float) -> float:
     return float(1 / (1 + np.sqrt(max(0.0, 2 - 2 * cosine))))
 
 
-def best_matches(similarities: Floats) -> NDArray[np.intp]:
-    """Return the column with the highest similarity in each row. On a tie the first column wins."""
-    return np.asarray(np.argmax(similarities, axis=1))
-
-
 def set_score(similarities: Floats) -> float:
     """Return how well explanations (rows) match human ones (columns), for one label and stance (Eq.
     11 of the CoT2EL paper).

@@ -3,16 +3,15 @@ Appendix C, Tables 3 and 8."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field
 
 from shared.contracts.batches import BatchReport
-from shared.contracts.messages import Count, Evidence, Message, Report
+from shared.contracts.messages import Count, Evidence, Message, Report, Share
 from shared.contracts.questions import Key, Stance
 from shared.contracts.reports import Interval
 
-Share = Annotated[float, Field(ge=0, le=1)]
 PolarityOutcome = Literal["kept", "contradicted", "unread"]
 UnitSource = Literal["sentence", "clause", "connective", "given"]
 
@@ -139,19 +138,17 @@ class Cot2elComponents(Message):
         description="number of explanations kept, divided by the number parsed"
     )
     mean_similarity: Share | None = Field(description="mean similarity to the nearest unit")
-    parsed: int = Field(ge=0, description="number of different explanations in the parse")
-    kept: int = Field(ge=0, description="explanations aligned above `min_similarity`")
-    contradicted: int = Field(
+    parsed: Count = Field(description="number of different explanations in the parse")
+    kept: Count = Field(description="explanations aligned above `min_similarity`")
+    contradicted: Count = Field(
         default=0,
-        ge=0,
         description="explanations aligned above `min_similarity` whose unit says the opposite",
     )
-    distinct: int = Field(
-        ge=0,
-        description="different units of the aligned explanations, counted per label and stance",
+    distinct: Count = Field(
+        description="different units of the aligned explanations, counted per label and stance"
     )
-    labels_with_support: int = Field(ge=0, description="options with a supporting explanation")
-    units: int = Field(ge=0, description="discourse units of the reasoning")
+    labels_with_support: Count = Field(description="options with a supporting explanation")
+    units: Count = Field(description="discourse units of the reasoning")
 
 
 class Cot2elOtherItems(Message):
@@ -195,7 +192,7 @@ class Cot2elResult(Report):
 class Cot2elValidated(Message):
     """Agreement over items, as in the paper's Tables 3 and 8."""
 
-    items: int = Field(ge=0, description="items with human pairs and a parse")
+    items: Count = Field(description="items with human pairs and a parse")
     precision: Interval
     recall: Interval
     f1: Interval
@@ -229,12 +226,8 @@ class Cot2elBatchReport(BatchReport):
     """The batch report of CoT2EL: faithfulness, and agreement with annotators."""
 
     statuses: dict[str, int] = Field(description="results by `status`")
-    explanations: Cot2elExplanationCounts | None = Field(
-        default=None, description="null in reports of earlier versions"
-    )
-    options: Cot2elOptionCounts | None = Field(
-        default=None, description="null in reports of earlier versions"
-    )
+    explanations: Cot2elExplanationCounts
+    options: Cot2elOptionCounts
     faithfulness: Interval = Field(
         description="mean over items; `pooled` is the mean over all explanations"
     )
@@ -242,9 +235,8 @@ class Cot2elBatchReport(BatchReport):
     faithfulness_by_chance: Interval = Field(
         description="faithfulness of explanations with shuffled words"
     )
-    faithfulness_of_others: Interval | None = Field(
-        default=None,
-        description="faithfulness of other items' explanations; null in earlier reports",
+    faithfulness_of_others: Interval = Field(
+        description="faithfulness of other items' explanations"
     )
     contradicted: Interval | None = Field(
         default=None,

@@ -71,10 +71,9 @@ class ExplanationsBatchReportRequest(BatchReportRequest):
 class ExplanationsBatchReport(BatchReport):
     """A summary of many answers: their outcomes, their decisions, and the metrics' scores."""
 
-    undefined: int = Field(
-        ge=0,
+    undefined: Count = Field(
         description="answers without a decision, because the model refused or the answer could not "
-        "be read",
+        "be read"
     )
     score: Interval = Field(
         default=Interval(value=None, low=None, high=None, of=0),

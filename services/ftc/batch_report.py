@@ -138,24 +138,21 @@ def _lra(
     noisy_results: Sequence[tuple[Row, FtcSimulation, FtcPerturbation]],
     over: Statistics,
 ) -> FtcLra:
-    stable = np.array(
-        [float(noisy.label == row.report.decision) for row, _, noisy in noisy_results]
-    )
-    gain = np.array([_gain(simulated, row.report.decision) for row, simulated, _ in noisy_results])
+    keys = over.keys([row for row, _, _ in noisy_results])
+    stable = [noisy.label == row.report.decision for row, _, noisy in noisy_results]
+    literal = [
+        float(is_stable == _gain(simulated, row.report.decision))
+        for is_stable, (row, simulated, _) in zip(stable, noisy_results, strict=True)
+    ]
     described = [
-        (index, float(noisy.simulated == simulated.from_input_and_explanation))
-        for index, (_, simulated, noisy) in enumerate(noisy_results)
+        (key, float(is_stable == (noisy.simulated == simulated.from_input_and_explanation)))
+        for key, is_stable, (_, simulated, noisy) in zip(keys, stable, noisy_results, strict=True)
         if noisy.simulated is not None
     ]
-    indices = [index for index, _ in described]
-    keys = over.keys([row for row, _, _ in noisy_results])
-    same = np.array([value for _, value in described])
-    literal = lra_literal(stable, gain)
-    stability = lra_stability(stable[indices], same)
     return FtcLra(
         variance=variance,
         literal=over.share(literal, keys),
-        stability=over.share(stability, [keys[index] for index in indices]),
+        stability=over.share([same for _, same in described], [key for key, _ in described]),
     )
 
 
@@ -282,23 +279,6 @@ def las(sums: Floats) -> Floats:
     return np.asarray(means.sum(axis=-1) / (counts > 0).sum(axis=-1))
 
 
-def lra_literal(stable: Floats, gain: Floats) -> Floats:
-    """Return N values of 0 and 1 by the label-rationale association as printed (Eq. 4 of the FTC
-    paper). The paper describes another test.
-
-    The value is 1 if 1[f(x) = f(x')] equals the simulator's gain. `stable`, of shape (N,), is 1
-    where the model's label survives the noise. `gain`, of shape (N,), is in {-1, 0, 1}.
-    """
-    return np.asarray(stable == gain, dtype=np.float64)
-
-
-def lra_stability(stable: Floats, simulated_stable: Floats) -> Floats:
-    """Return N values of 0 and 1 by the label-rationale association that the FTC paper describes.
-    The value is 1 if label and explanation are both stable or both unstable under noise.
-    `simulated_stable` is 1 where the simulator predicts the same label from (x, e) and (x', e')."""
-    return np.asarray(stable == simulated_stable, dtype=np.float64)
-
-
 def majority(votes: Sequence[str]) -> str | None:
     """Return the most frequent label, or None for a tie or no votes."""
     ranked = Counter(votes).most_common(2)
@@ -378,7 +358,7 @@ def _with_null(report: FtcResult) -> list[tuple[FtcCounterfactual, FtcSatisfacti
     return [
         (edited, edited.null.satisfaction)
         for edited in report.counterfactuals
-        if edited.null is not None and edited.null.satisfaction is not None
+        if edited.null is not None
     ]
 
 

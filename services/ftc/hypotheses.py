@@ -437,12 +437,6 @@ def _diff_span(new: Shape, old: Shape) -> tuple[int, int]:
     return first, len(ours) - back
 
 
-def target(label: NliLabel, kind: Kind) -> NliLabel:
-    """Return the label that a counterfactual of this kind should get. Raises KeyError if the label
-    has no such counterfactual."""
-    return TARGETS[label][kind]
-
-
 def targets_of(request: FtcRequest, derived: FtcHypotheses) -> Floats:
     """Return the label distributions that the answers should have, of shape (N, 3). They come from
     the request or else follow from the explanation's logic."""
@@ -453,5 +447,5 @@ def targets_of(request: FtcRequest, derived: FtcHypotheses) -> Floats:
             row = np.array([sent.entailment, sent.neutral, sent.contradiction])
             rows.append(row / row.sum())
         else:
-            rows.append(np.eye(3)[LABELS.index(target(derived.label, hypothesis.kind))])
+            rows.append(np.eye(3)[LABELS.index(TARGETS[derived.label][hypothesis.kind])])
     return np.array(rows).reshape(-1, 3)

@@ -147,14 +147,13 @@ def counterfactual_card(
 
 
 def _score_lines(item: FtcCounterfactual) -> tuple[ScoreLine, ...]:
-    random = None if item.null is None else item.null.satisfaction
     lines = (
         ScoreLine("with the premise", "used for the score", item.satisfaction),
         ScoreLine("without the premise", "from the hypothesis alone", item.blank_premise),
     )
-    if random is None:
+    if item.null is None:
         return lines
-    return (*lines, ScoreLine("random phrases", "expected by chance", random))
+    return (*lines, ScoreLine("random phrases", "expected by chance", item.null.satisfaction))
 
 
 def _changes(
@@ -187,7 +186,7 @@ def _distribution_plot(original: FtcDistribution | None, item: FtcCounterfactual
 
 
 def _null(null: FtcNull) -> Chart | None:
-    """Return a chart of the null distribution, or None for old results without draw counts."""
+    """Return a chart of the null distribution, or None without draws."""
     if null.histogram is None:
         return None
     caption = Caption(

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplainableReport
-from shared.contracts.messages import Count, Evidence, Message, Word
+from shared.contracts.messages import Count, Evidence, Message, Share, Word
 from shared.contracts.null_report import Null, PValue
 from shared.contracts.reports import Interval
 
@@ -21,7 +21,6 @@ Inputs = Literal["all", "hypothesis", "premise", "label", "another_item"]
 PhraseNull = Literal["phrases", "any"]
 Case = Literal["contradiction", "entailment", "neutral", "neutral a", "neutral b"]
 Statistic = Literal["delta", "k", "w", "w_normalized"]
-Share = Annotated[float, Field(ge=0, le=1)]
 Votes = Annotated[tuple[NliLabel, ...], Field(min_length=1, max_length=100)]
 
 SUM_TOLERANCE = 1e-6
@@ -50,11 +49,9 @@ class FtcSatisfaction(Message):
 
     delta: Share = Field(description="1 if the model's likeliest label is the target, else 0")
     k: float = Field(le=1, description="1 - KL(target || answer), natural logarithm")
-    w: float = Field(ge=0, le=1, description="1 - Wasserstein-1 distance, as printed in the paper")
-    w_normalized: float = Field(
-        ge=0,
-        le=1,
-        description="`w` with the distance divided by the largest distance that the target allows",
+    w: Share = Field(description="1 - Wasserstein-1 distance, as printed in the paper")
+    w_normalized: Share = Field(
+        description="`w` with the distance divided by the largest distance that the target allows"
     )
     geometric_mean_p: Share = Field(
         description="exp(k - 1): the answer's probability of a hard target; over several "
@@ -67,13 +64,9 @@ class FtcComponents(Message):
 
     delta: Share | None = Field(description="share of answers whose likeliest label is the target")
     k: float | None = Field(le=1, description="1 - KL(target || answer), natural logarithm")
-    w: float | None = Field(
-        ge=0, le=1, description="1 - Wasserstein-1 distance, as printed in the paper"
-    )
-    w_normalized: float | None = Field(
-        ge=0,
-        le=1,
-        description="`w` with the distance divided by the largest distance that the target allows",
+    w: Share | None = Field(description="1 - Wasserstein-1 distance, as printed in the paper")
+    w_normalized: Share | None = Field(
+        description="`w` with the distance divided by the largest distance that the target allows"
     )
     geometric_mean_p: Share | None = Field(description="exp(k - 1)")
     gain: float | None = Field(
@@ -112,8 +105,8 @@ class FtcNull(Null):
         "or all",
     )
     statistic: Literal["w_normalized"] = "w_normalized"
-    observed: float = Field(ge=0, le=1, description="score of the counterfactual")
-    mean: float = Field(ge=0, le=1, description="mean score of the draws")
+    observed: Share = Field(description="score of the counterfactual")
+    mean: Share = Field(description="mean score of the draws")
     win_rate: Share = Field(
         description="share of draws that score lower; ties count half; chance is 0.5"
     )
@@ -121,9 +114,7 @@ class FtcNull(Null):
         description="one-sided p-value: how often a draw scores at least as high; computed by "
         "stage-wise ordering if the draws were extended in steps"
     )
-    satisfaction: FtcSatisfaction | None = Field(
-        default=None, description="mean of the draws' scores; null in results of earlier versions"
-    )
+    satisfaction: FtcSatisfaction = Field(description="mean of the draws' scores")
 
 
 class FtcCounterfactual(Message):
@@ -335,18 +326,13 @@ class FtcSimulatability(Message):
 
     case: Case
     statistic: Statistic
-    rho: float | None = Field(
-        ge=0,
-        le=1,
+    rho: Share | None = Field(
         description="probability that a score where they agree exceeds one where they do not; ties "
-        "count half: U/(n m)",
+        "count half: U/(n m)"
     )
-    p_value: float | None = Field(ge=0, le=1, description="Wilcoxon rank-sum, two-sided")
-    p_adjusted: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="p-value after Holm over all cases and statistics of the report",
+    p_value: Share | None = Field(description="Wilcoxon rank-sum, two-sided")
+    p_adjusted: Share | None = Field(
+        default=None, description="p-value after Holm over all cases and statistics of the report"
     )
     agreeing: int
     disagreeing: int
@@ -385,11 +371,9 @@ class FtcSkill(Message):
         description="(score - baseline_score) / (1 - baseline_score): 1 is perfect, 0 no better "
         "than the baseline, below 0 worse; null if the baseline is above 0.95, see `reason`",
     )
-    score: float = Field(ge=0, le=1, description="mean w_normalized of the results with a score")
+    score: Share = Field(description="mean w_normalized of the results with a score")
     baseline: UnexplainedAnswer = Field(description="the best answer without the explanation")
-    baseline_score: float = Field(
-        ge=0, le=1, description="mean score of this best answer on the same targets"
-    )
+    baseline_score: Share = Field(description="mean score of this best answer on the same targets")
     difference: Interval = Field(
         description="score - baseline_score, paired, with its interval over texts, [-1, 1]"
     )
@@ -421,7 +405,7 @@ class FtcBatchReport(BatchReport):
     baselines: tuple[FtcBaselineScores, ...]
     null_win_rate: Interval
     against_random: FtcAgainstRandom | None = Field(
-        default=None, description="null if no result has random phrases, and in earlier reports"
+        default=None, description="null if no result has random phrases"
     )
     null_significant: Interval = Field(
         description="share of results with p <= 0.05, among results where such a p is possible "

@@ -23,7 +23,7 @@ from services.gateway.results.review_queues import (
 from services.gateway.views import ALWAYS_SENT, ListPage
 from services.registry import metrics
 from shared.contracts.errors import BadInput
-from shared.contracts.messages import Message
+from shared.contracts.messages import Count, Message, Share
 from shared.ledger.job_json import to_timestamp
 from shared.ledger.judgements import (
     MOST_NOTE,
@@ -49,7 +49,7 @@ class MarkedSpan(Message):
     """A marked passage of a text."""
 
     of: Words = Field(default="text", description="the field of the request that contains them")
-    start: int = Field(ge=0, description="character offset into the text as sent")
+    start: Count = Field(description="character offset into the text as sent")
     end: int = Field(ge=1, description="character offset, exclusive")
 
 
@@ -62,8 +62,8 @@ class JudgementFields(Message):
         description="the reviewer's name; a key that has a reviewer can only judge under that name",
     )
     about: Words = Field(default=SCORE, description="`score`, or the name of a part")
-    human_score: float | None = Field(
-        default=None, ge=0, le=1, description="the score that the person finds correct"
+    human_score: Share | None = Field(
+        default=None, description="the score that the person finds correct"
     )
     human_label: Words | None = Field(
         default=None,

@@ -112,11 +112,6 @@ class StagePrompt:
     order: Order | None = None
 
 
-def justify_prompts(sample: Sample) -> StagePrompt:
-    prompt = justify_prompt(sample.request.text, sample.number * DRAWS)
-    return StagePrompt(sample, "justify", prompt)
-
-
 def uphold_prompts(sample: Sample) -> list[StagePrompt]:
     """Return the prompts of the HAF stage UPHOLD-REASON, which ask the model for further reasons.
     Internal reasons come from the text, external ones do not. The question for internal reasons is
@@ -188,7 +183,11 @@ def converse(requests: Sequence[HafRequest]) -> list[list[Transcript]]:
 
 
 def _generate_stages(samples: Sequence[Sample]) -> None:
-    for prompt, justify in _generate(map(justify_prompts, samples)):
+    first = (
+        StagePrompt(each, "justify", justify_prompt(each.request.text, each.number * DRAWS))
+        for each in samples
+    )
+    for prompt, justify in _generate(first):
         prompt.sample.justify = justify
     reorder_reasons(samples)
     for stage in (uphold_prompts, individual_prompts):

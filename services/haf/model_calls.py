@@ -8,7 +8,7 @@ other pairs (shared.models.ports), so a request gets the same score alone and in
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import floor
 from typing import Any
 
@@ -71,18 +71,6 @@ class HafCollected(Collected):
     transcripts: Sequence[Transcript] = ()
 
 
-@dataclass(frozen=True)
-class PairScores:
-    """The text pairs of one request, with a shared table of similarities."""
-
-    pairs: dict[Named, None]
-    values: dict[Named, float]
-
-    def of(self, name: str, *, same_is_one: bool) -> SimilarityTable:
-        scores = {(a, b): self.values[model, a, b] for model, a, b in self.pairs if model == name}
-        return SimilarityTable(scores, same_is_one)
-
-
 def compare(
     requests: Sequence[HafRequest], transcripts: Sequence[Sequence[Transcript]]
 ) -> list[HafCollected]:
@@ -91,7 +79,7 @@ def compare(
     requested = [_requested_pairs(*each) for each in zip(requests, transcripts, strict=True)]
     similarities = _compare_pairs([pair for pairs in requested for pair in pairs])
     return [
-        _collect_one(request, samples, PairScores(dict.fromkeys(pairs), similarities))
+        _collect_one(request, samples, {pair: similarities[pair] for pair in pairs})
         for request, samples, pairs in zip(requests, transcripts, requested, strict=True)
     ]
 
@@ -168,24 +156,25 @@ def _compare_pairs(requested: Sequence[Named]) -> dict[Named, float]:
 
 
 def _collect_one(
-    request: HafRequest, transcripts: Sequence[Transcript], answers: PairScores
+    request: HafRequest, transcripts: Sequence[Transcript], similarities: dict[Named, float]
 ) -> HafCollected:
     variant = variant_of(request)
     sentences = dict.fromkeys(
         text for each in transcripts for text in undecided_sentences(variant, each)
     )
     uses = [] if request.model is None else [models().writer(request.model).use]
-    uses += [_similarity(name).use for name in dict.fromkeys(name for name, _, _ in answers.pairs)]
+    uses += [_similarity(name).use for name in dict.fromkeys(name for name, _, _ in similarities)]
     if variant.uses_reader:
         uses.append(models().classifier(READER.name).use)
-    g = answers.of(request.similarity, same_is_one=False)
-    verdicts = {text: decide_by_similarity(variant, text, g) for text in sentences}
+    values = {(a, b): similarity for (_, a, b), similarity in similarities.items()}
+    compared = SimilarityTable(values, same_is_one=False)
+    verdicts = {text: decide_by_similarity(variant, text, compared) for text in sentences}
     return HafCollected(
         transcripts=transcripts,
-        g=answers.of(request.similarity, same_is_one=variant.same_is_one),
+        g=replace(compared, same_is_one=variant.same_is_one),
         verdicts=verdicts,
         models=tuple(uses),
-        pairs=len(answers.pairs),
+        pairs=len(similarities),
     )
 
 

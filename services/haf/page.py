@@ -154,8 +154,14 @@ def _marks(part: Part) -> Iterator[Mark]:
         return
     first = _sort_tokens(part)[:1]
     largest = first[0].relevance if first else 0.0
-    yield from _merge_marks(part, "weight", lambda token: _response_step(token, largest))
-    yield from _merge_marks(part, "unsure", _uncertainty_step)
+    yield from _merge_marks(
+        part,
+        "weight",
+        lambda token: math.ceil(STEPS * (token.relevance / largest)) if largest else 0,
+    )
+    yield from _merge_marks(
+        part, "unsure", lambda token: sum(math.exp(token.logprob) < border for border in UNSURE)
+    )
     for token in first:
         yield Mark(*_span(part.start, token), "most")
 
@@ -173,16 +179,6 @@ def _merge_marks(part: Part, kind: str, step: Callable[[HafTokenValue], int]) ->
 
 def _span(start: int, token: HafTokenValue) -> tuple[int, int]:
     return max(0, token.start - start), max(0, token.end - start)
-
-
-def _response_step(token: HafTokenValue, largest: float) -> int:
-    """Return a level from 0 (no relevance) to 5 (above four fifths of the largest relevance)."""
-    return math.ceil(STEPS * (token.relevance / largest)) if largest else 0
-
-
-def _uncertainty_step(token: HafTokenValue) -> int:
-    """Return a level from 0 (probability of at least 0.9) to 3 (below 0.1)."""
-    return sum(math.exp(token.logprob) < border for border in UNSURE)
 
 
 INDIVIDUAL: tuple[Stage, ...] = ("sufficiency", "necessity")

@@ -10,10 +10,9 @@ from pydantic import Field
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.elicitation import ExplainableReport
-from shared.contracts.messages import Count, Evidence, Message, MetadataKey, Word
+from shared.contracts.messages import Count, Evidence, Message, MetadataKey, Share, Word
 from shared.contracts.reports import Interval
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Offset = Annotated[int, Field(ge=0, description="character offset into the stage's response")]
 
 UNNAMED = "(unnamed)"
@@ -75,8 +74,8 @@ class HafReasonEvidence(Evidence):
 
     kind: Literal["reason"] = "reason"
     offsets_into: Literal["justify"] = "justify"
-    start: int | None = Field(ge=0, description="character offset into the JUSTIFY response")
-    end: int | None = Field(ge=0, description="character offset, exclusive")
+    start: Count | None = Field(description="character offset into the JUSTIFY response")
+    end: Count | None = Field(description="character offset, exclusive")
     value: Share | None = Field(default=None, description="confidence C (Eq. 4), (0, 1]")
 
 
@@ -88,7 +87,7 @@ class HafReasonPart(Message):
         description="character offset; null if the reason does not occur literally in the response"
     )
     end: Offset | None
-    tokens: int = Field(ge=0, description="number of tokens in its confidence")
+    tokens: Count = Field(description="number of tokens in its confidence")
     confidence: Share | None = Field(description="C (Eq. 4), (0, 1]")
     confidence_uniform: Share | None = Field(
         description="control value: the confidence if every token had equal weight"
@@ -116,7 +115,7 @@ class HafDecisionPart(Message):
     text: str
     start: Offset | None
     end: Offset | None
-    tokens: int = Field(ge=0)
+    tokens: Count
     confidence: Share | None = Field(description="C(Y) (Eq. 4), (0, 1]")
     confidence_uniform: Share | None
     answer: Answer | None = Field(description="in later stages: the answer about the reasons")
@@ -152,14 +151,12 @@ class HafStagePart(Message):
 class HafCounts(Message):
     """Counts of the work for this request."""
 
-    responses: int = Field(ge=0)
-    reasons: int = Field(ge=0, description="reasons of the JUSTIFY stage")
-    refusals: int = Field(ge=0)
-    irrelevant: int = Field(
-        ge=0, description="number of decisions that do not answer their question"
-    )
-    tokens: int = Field(ge=0, description="tokens of all responses")
-    pairs: int = Field(ge=0, description="number of different pairs whose similarity was computed")
+    responses: Count
+    reasons: Count = Field(description="reasons of the JUSTIFY stage")
+    refusals: Count
+    irrelevant: Count = Field(description="number of decisions that do not answer their question")
+    tokens: Count = Field(description="tokens of all responses")
+    pairs: Count = Field(description="number of different pairs whose similarity was computed")
 
 
 class HafControls(Message):
@@ -182,7 +179,7 @@ class HafSpread(Message):
     )
     low: float | None = Field(description="the smallest")
     high: float | None
-    of: int = Field(ge=0, description="number of generations in which the value is defined")
+    of: Count = Field(description="number of generations in which the value is defined")
 
 
 class HafRepetition(Message):
@@ -335,10 +332,7 @@ class HafGroup(Message):
     irrelevant: HafShares = Field(description="Table 5: decisions that do not answer the question")
     refused: Interval = Field(description="share of results that refuse in the JUSTIFY stage")
     by_stance: tuple[HafStanceScores, ...]
-    stages: dict[Stage, HafStageCounts] = Field(
-        default_factory=dict,
-        description="counts for each stage, in order; empty in reports of earlier versions",
-    )
+    stages: dict[Stage, HafStageCounts] = Field(description="counts for each stage, in order")
 
 
 class HafBatchReport(BatchReport):

@@ -121,8 +121,7 @@ def _shares_beaten(rows: Sequence[Row]) -> list[float | None]:
 
 def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedTogether | None:
     """Test the quotes of all results at once, and find single results that stand out."""
-    tested = [(row, row.report.control) for row in rows]
-    pairs = [(row, control) for row, control in tested if control and control.rank]
+    pairs = [(row, control) for row in rows if (control := row.report.control)]
     if not pairs:
         return None
     controls = [control for _, control in pairs]
@@ -133,7 +132,7 @@ def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedT
         keys,
     )
     rates = local_false_discovery(
-        [(control.rank or 1) - 1 for control in controls], [control.draws for control in controls]
+        [control.rank - 1 for control in controls], [control.draws for control in controls]
     )
     discovered_rows = [
         row for (row, _), is_found in zip(pairs, discovered(rates), strict=True) if is_found
@@ -151,20 +150,16 @@ def _tested_together(rows: Sequence[Row], over: Statistics) -> HatexscoreTestedT
 
 def _evidence(rows: Sequence[Row], over: Statistics) -> Interval | None:
     """Return the share of tested hateful decisions whose quotes pass the test."""
-    tested = [(row, p) for row in rows if (p := _tested_p(row.report)) is not None]
+    tested = [
+        (row, p[0])
+        for row in rows
+        if row.report.decision == "hateful"
+        and (control := row.report.control) is not None
+        and (p := tested_p(control)) is not None
+    ]
     if not tested:
         return None
     return over.share([float(p <= LEVEL) for _, p in tested], over.keys([row for row, _ in tested]))
-
-
-def _tested_p(report: HatexscoreResult) -> float | None:
-    """Return the p-value of a hateful decision, exact or calibrated, or None if it cannot reach
-    `LEVEL`."""
-    control = report.control
-    if report.decision != "hateful" or control is None:
-        return None
-    tested = tested_p(control)
-    return None if tested is None else tested[0]
 
 
 def model_agreement(rows: Sequence[Row], over: Statistics) -> HatexscoreModelAgreement | None:

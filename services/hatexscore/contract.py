@@ -49,6 +49,7 @@ from shared.contracts.messages import (
     Message,
     ModelName,
     Parameter,
+    Share,
     Variant,
 )
 from shared.contracts.prompt_table import PromptKeys, prompt_tokens
@@ -85,10 +86,10 @@ CustomPolicy = Annotated[dict[Term, Terms], Field(min_length=1, max_length=100)]
 
 
 # The paper's appendix prints a UN list in three languages and the platforms' in English only.
-POLICY_LANGUAGES: dict[PolicyName, tuple[Language, ...]] = {
-    "un": ("en", "zh", "ko"),
+POLICY_LANGUAGES: dict[str, tuple[Language, ...]] = {
     "meta": ("en",),
     "twitter": ("en",),
+    "un": ("en", "ko", "zh"),
     "youtube": ("en",),
 }
 
@@ -155,9 +156,7 @@ class HatexscoreOptions(Message):
         default="un",
         description='protected groups: a named list, or your own `{"category": ["term", ...]}`',
     )
-    tau: float = Field(
-        default=0.3, ge=0, le=1, description="threshold of the Consistency Check, a probability"
-    )
+    tau: Share = Field(default=0.3, description="threshold of the Consistency Check, a probability")
     consistency_rule: ConsistencyRule | None = Field(
         default=None,
         description="the condition on the QF of a non-hateful decision in the Consistency Check: "

@@ -11,7 +11,6 @@ from typing import get_args
 from services.hatexscore import kernel
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement
 from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.groups import target_group_identified
 from services.hatexscore.lexicon import (
     Lexicon,
     NameLanguage,
@@ -191,7 +190,7 @@ def parsed_explanation(
             _as_sent(mention, request.explanation_text, plain) if plain else mention
             for mention in found
         ),
-        tgi=float(target_group_identified(found)),
+        tgi=float(any(mention.counts for mention in found)),
         warnings=(
             *(() if label else (LABEL_UNKNOWN,)),
             *((obstacle.detail,) if obstacle else ()),

@@ -52,12 +52,6 @@ class GroupText:
     targets: Sequence[Span] | None = None
 
 
-def target_group_identified(found: Sequence[HatexscoreGroupEvidence]) -> bool:
-    """Return True if any mention counts as the target group (TGI, Eq. 4 of the HateXScore
-    paper)."""
-    return any(mention.counts for mention in found)
-
-
 def groups_of_text(
     text: str, language: NameLanguage, lexicon: Lexicon, explained_in: NameLanguage
 ) -> TextGroups:

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from services.hatexscore.contract import POLICY_LANGUAGES
 from services.hatexscore.words import Language
 from shared.contracts.errors import BadInput
 
@@ -94,38 +95,23 @@ class Lexicon:
         return tuple(entry for category in self.categories for entry in category.entries())
 
 
-@lru_cache(maxsize=1)
-def _files() -> dict[tuple[str, str], Path]:
-    """Return a mapping from (policy, language) to the file, for files named
-    `policy.language.json`."""
-    parts_of_path = {path: path.name.split(".") for path in sorted(FOLDER.glob("*.*.json"))}
-    return {(parts[0], parts[1]): path for path, parts in parts_of_path.items()}
-
-
-def available() -> dict[str, list[Language]]:
-    """Return the languages of each policy's lexicon."""
-    languages_of: dict[str, list[Language]] = {}
-    for policy, language in _files():
-        languages_of.setdefault(policy, []).extend(x for x in get_args(Language) if x == language)
-    return languages_of
-
-
 @lru_cache(maxsize=16)
 def load_lexicon(policy: str, language: NameLanguage) -> Lexicon:
     """Return the list of `policy` in `language`: the printed terms and the names that we add. Only
     English, Korean and Chinese lists have printed terms. Raises BadInput for an unknown policy, or
     for one without Korean or Chinese tables."""
     printed = language not in WITHOUT_TABLE
-    path = _files().get((policy, language if printed else "en"))
-    if path is None:
+    table_language = language if printed else "en"
+    if table_language not in POLICY_LANGUAGES.get(policy, ()):
         lists = "; ".join(
-            f"{name} ({', '.join(languages)})" for name, languages in available().items()
+            f"{name} ({', '.join(languages)})" for name, languages in POLICY_LANGUAGES.items()
         )
         raise BadInput(
             f"the policy '{policy[:64]}' has no list in the language '{language}'; "
             f"choose one of: {lists}",
             pointer="/options/policy",
         )
+    path = FOLDER / f"{policy}.{table_language}.json"
     tables = json.loads(path.read_text(encoding="utf-8"))["categories"]
     names = json.loads((NAMES / f"{language}.json").read_text(encoding="utf-8"))
     if not printed:
@@ -168,15 +154,9 @@ def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: se
 
 
 def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
-    """Return a lexicon of the caller's own groups. `dictionary` maps a category to its terms.
-    Raises BadInput if no usable term remains."""
-    categories = tuple(
-        Category(name, tuple(dict.fromkeys(term.strip() for term in terms if term.strip())))
-        for name, terms in dictionary.items()
-    )
-    if not any(category.terms for category in categories):
-        raise BadInput("your own policy has no terms; add at least one", pointer="/options/policy")
-    return Lexicon(CUSTOM, None, categories)
+    """Return a lexicon of the caller's own groups. `dictionary` maps a category to its terms."""
+    categories = (Category(name, tuple(dict.fromkeys(dictionary[name]))) for name in dictionary)
+    return Lexicon(CUSTOM, None, tuple(categories))
 
 
 IRREGULAR = {

@@ -107,6 +107,10 @@ class HateXScore(
         reasons = tuple(_reasons(request, parsed, components, obstacle))
         control = self._control(request, collected, components.qf)
         sent, stated, quoting = request.decision_class, parsed.stated_decision, parsed.quoting
+        label, original, masked = side_of_label(parsed.label), collected.original, collected.masked
+        agrees = None
+        if label is not None and original is not None:
+            agrees = kernel.agrees(label, original, collected.deciding)
         return HatexscoreResult(
             **self.envelope(
                 request, collected, self._validity_warnings(request, collected, obstacle)
@@ -120,10 +124,11 @@ class HateXScore(
             other_quotations=quoting.other,
             quotes_unsearched=quoting.unsearched,
             masked_text=quoting.masked,
-            probability_original=collected.original,
-            probability_masked=collected.masked,
+            probability_original=original,
+            probability_masked=masked,
             probability_reading=collected.reading,
-            **_drop_direction(collected),
+            model_agrees=agrees,
+            signed_drop=None if original is None or masked is None else original - masked,
             decision=parsed.label,
             stated_decision=stated,
             decision_match=sent == stated if sent and stated else None,
@@ -199,15 +204,18 @@ class HateXScore(
         if not self.variant(request).decision_aware:
             return
         if collected.masked is not None and collected.models:
-            masked = sum(end - start for start, end in parsed.quoting.spans)
-            left = 1 - masked / len(request.text)  # share of the characters
+            hidden = sum(end - start for start, end in parsed.quoting.spans)
+            left = 1 - hidden / len(request.text)  # share of the characters
             yield from ece_perturbed(collected.models[0], [("mask", left)])
         if contradicted(request, parsed):
             yield CONTRADICTED.format(stated=parsed.stated_decision, sent=request.decision_class)
         if obstacle is not None and obstacle.code == "model-disagrees":
             yield obstacle.detail
-        elif side_of_label(parsed.label) == "hateful" and _opposing(collected, request.options.tau):
-            yield OPPOSING
+        elif side_of_label(parsed.label) == "hateful" and parsed.quoting.counts:
+            original, masked = collected.original, collected.masked
+            risen = 0.0 if original is None or masked is None else masked - original
+            if risen > ranks.TIE and risen >= request.options.tau - ranks.TIE:
+                yield OPPOSING
 
     def _control(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
@@ -222,9 +230,20 @@ class HateXScore(
             observed, signed, signed=one_sided(request, collected.parsed)
         )
         above, below = rule.tails(observed_value, null) or (None, None)
-        expected = None if qf is None else self._expected(request, collected, signed)
+        label, expected = side_of_label(collected.parsed.label), None
+        if qf is not None and label is not None:  # the mean QF of the random quotes
+            aware = self.variant(request).decision_aware
+            moved = float(np.mean(np.maximum(signed, 0.0) if aware else drops))
+            expected = kernel.quotation_faithfulness(label, min(1.0, moved))
         exact = drops.size == collected.others
-        tested = exact and one_sided(request, collected.parsed)
+        calibrated = {}
+        if exact and one_sided(request, collected.parsed):
+            calibrated = calibrated_fields(
+                np.array([masked, *control]),
+                max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths),
+                collected.models[0].sha256 if collected.models else None,
+                collected.parsed.languages.found_text.code,
+            )
         return HatexscoreRandomSpans(
             draws=drops.size,
             win_rate_draws=min(drops.size, rule.first),
@@ -232,7 +251,7 @@ class HateXScore(
             exact=exact,
             overlap=collected.overlap,
             p_value=above,
-            **(_calibrated(request, collected, masked, control) if tested else {}),
+            **calibrated,
             p_anti=below,
             p_two_sided=ranks.two_sided(above, below),
             attainable_p=rule.attainable_p,
@@ -248,18 +267,6 @@ class HateXScore(
             signed_drops=tuple(signed.tolist()),
             **ranks.null_summary(null),
         )
-
-    def _expected(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected, signed: kernel.Floats
-    ) -> float | None:
-        """Return the mean QF (quotation faithfulness) of random quotes, or None without a decision.
-        `signed` holds the drop of P(hateful) for each of R random quotes."""
-        label = side_of_label(collected.parsed.label)
-        if label is None:
-            return None
-        aware = self.variant(request).decision_aware
-        moved = float(np.mean(np.maximum(signed, 0.0) if aware else np.abs(signed)))
-        return kernel.quotation_faithfulness(label, min(1.0, moved))
 
     def in_force(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
@@ -362,30 +369,6 @@ def _disagreement(original: float, deciding: float) -> Obstacle:
     )
 
 
-def _opposing(collected: HatexscoreCollected, tau: float) -> bool:
-    """Return True if removing the quotes raises P(hateful) by at least `tau`."""
-    if collected.original is None or collected.masked is None:
-        return False
-    if not collected.parsed.quoting.counts:
-        return False
-    risen = collected.masked - collected.original
-    return risen > ranks.TIE and risen >= tau - ranks.TIE
-
-
-def _drop_direction(collected: HatexscoreCollected) -> dict[str, Any]:
-    """Return `signed_drop`, the fall of P(hateful) if the quotes are masked, and `model_agrees`.
-    `model_agrees` is True if the model's decision equals the explained one. Unknown values are
-    left out."""
-    label = side_of_label(collected.parsed.label)
-    original, masked = collected.original, collected.masked
-    if original is None:
-        return {}
-    agreeing = {}
-    if label is not None:
-        agreeing = {"model_agrees": kernel.agrees(label, original, collected.deciding)}
-    return agreeing if masked is None else {**agreeing, "signed_drop": original - masked}
-
-
 def _check_quotations(request: HatexscoreRequest) -> None:
     """Raise BadInput if there are too many different quotations."""
     different = len({quotation.text for quotation in quotations(request.explanation_text)})
@@ -422,30 +405,14 @@ def _conclusion(
     statement = parsed.statement
     if statement is None:
         return None
-    text = request.explanation_text[statement.start : statement.end]
     return HatexscoreConclusion(
         start=statement.start,
         end=statement.end,
-        text=text,
+        text=request.explanation_text[statement.start : statement.end],
         by=statement.by,
         label=statement.label,
         probability=statement.probability,
     )
-
-
-def _calibrated(
-    request: HatexscoreRequest,
-    collected: HatexscoreCollected,
-    masked: float,
-    control: kernel.Floats,
-) -> dict[str, Any]:
-    """Return the fields for a p-value calibrated on other posts, which is used if this post has
-    too few positions for an exact p-value. `masked` is P(hateful) without the quotations.
-    `control` holds P(hateful) without each of R other passages."""
-    words = max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths)
-    sha256 = collected.models[0].sha256 if collected.models else None
-    language = collected.parsed.languages.found_text.code
-    return calibrated_fields(np.array([masked, *control]), words, sha256, language)
 
 
 SERVICE = HateXScore()

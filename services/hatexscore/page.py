@@ -149,8 +149,7 @@ def _parts(report: HatexscoreResult) -> list[ComponentRow]:
 
 
 def _strip(report: HatexscoreResult) -> Chart | None:
-    """Return a strip chart of the drops for random passages, or None if the report does not list
-    them."""
+    """Return a strip chart of the drops for random passages, or None without a control."""
     control = report.control
     if control is None or not control.drops:
         return None
@@ -329,13 +328,8 @@ def _quotes(counted: Record) -> Iterator[Block]:
         "some quotes not in the text": integer(counted, "results_missing"),
         "no quotes": integer(counted, "results_without"),
     }
-    words = {
-        "all quotes found exactly": "all exact",
-        "some quotes found only roughly": "some roughly",
-        "some quotes not in the text": "some missing",
-        "no quotes": "none",
-    }
-    filters = facet_filters("quotes", words)
+    words = ("all exact", "some roughly", "some missing", "none")
+    filters = facet_filters("quotes", dict(zip(results, words, strict=True)))
     title = "How many explanations misquote the post"
     tones = dict(zip(results, (GOOD, NEUTRAL, BAD, NONE), strict=True))
     yield stacked_bar(title, results, filters=filters, tones=tones)

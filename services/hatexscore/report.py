@@ -3,21 +3,14 @@ arXiv:2601.13547, section 3."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from shared.contracts.batches import BatchReport
 from shared.contracts.elicitation import ExplainableReport
 from shared.contracts.judgement import Reading
-from shared.contracts.messages import (
-    Count,
-    Evidence,
-    Message,
-    NullReason,
-    ReasonCode,
-    Word,
-)
+from shared.contracts.messages import Count, Evidence, Message, NullReason, ReasonCode, Share, Word
 from shared.contracts.null_report import CalibratedNull, PValue
 from shared.contracts.reports import Interval
 
@@ -62,27 +55,21 @@ def side_of_label(label: Label | None) -> Side | None:
 class HatexscoreComponents(Message):
     """The four parts of the score; null if undefined, see `reasons`."""
 
-    htc: float | None = Field(
-        ge=0,
-        le=1,
+    htc: Share | None = Field(
         description="1 if the explanation states a conclusion, which in `robust` must not "
-        "contradict the decision sent",
+        "contradict the decision sent"
     )
-    qf: float | None = Field(
-        ge=0,
-        le=1,
+    qf: Share | None = Field(
         description="effect of masking the quotes, where dp is the drop of P(hateful): max(0, "
         "dp) if hateful, else 1 - max(0, dp); variants `paper` and `reference`: |dp|; 0 "
-        "without a quote",
+        "without a quote"
     )
-    tgi: float | None = Field(
-        ge=0,
-        le=1,
+    tgi: Share | None = Field(
         description="1 if the explanation names a protected group as the target; for a "
         "non-hateful decision, a group that the text names. Null if the text names none: "
-        "`not_applicable`",
+        "`not_applicable`"
     )
-    cc: float | None = Field(ge=0, le=1, description="1 if decision, QF and TGI are consistent")
+    cc: Share | None = Field(description="1 if decision, QF and TGI are consistent")
 
 
 class HatexscoreReaderUse(Message):
@@ -91,7 +78,7 @@ class HatexscoreReaderUse(Message):
     by: Reader = Field(
         description="what read the explanation. `reader`: fields, and the trained reader for "
         "prose; `llm`: a language model; `rules`: the fields of a structured explanation, or "
-        "the patterns of variants `paper` and `reference` and of results before version 2.1"
+        "the patterns of variants `paper` and `reference`"
     )
     model: Annotated[str, Word] | None = Field(
         default=None, description="model of `reader` and `llm`"
@@ -120,8 +107,8 @@ class HatexscoreQuoteEvidence(Evidence):
         "ending in the text; fuzzy: at most 15 % of the characters differ"
     )
     quoted_as: str = Field(description="the quote as the explanation writes it")
-    value: float | None = Field(
-        default=None, ge=0, le=1, description="similarity: 1 - edit distance / longer length"
+    value: Share | None = Field(
+        default=None, description="similarity: 1 - edit distance / longer length"
     )
 
 
@@ -130,11 +117,10 @@ class HatexscoreGroupEvidence(Evidence):
 
     kind: Literal["group"] = "group"
     offsets_into: Literal["explanation"] = "explanation"
-    start: int | None = Field(
-        ge=0,
-        description="character offset into the explanation, or into its fields written as one text",
+    start: Count | None = Field(
+        description="character offset into the explanation, or into its fields written as one text"
     )
-    end: int | None = Field(ge=0, description="character offset, exclusive")
+    end: Count | None = Field(description="character offset, exclusive")
     group: Annotated[str, Word] = Field(description="name of the group in the list")
     category: Annotated[str, Word] = Field(description="category of the group in the list")
     found_as: Annotated[str, Word] = Field(
@@ -198,19 +184,6 @@ class HatexscoreOtherQuotation(Message):
     )
 
 
-DELETED = frozenset({  # fields of results before version 2.2
-    "other_verdicts", "quotes_matter", "other_variants", "partial_score", "partial_parts",
-    "undefined", "echo", "relative_drop", "drop_direction", "predicted_label_sent",
-})  # fmt: skip
-
-
-def _without(dropped: frozenset[str], sent: Any) -> Any:
-    """Accept results of version 2.0 by removing the fields `dropped`."""
-    if not isinstance(sent, dict):
-        return sent
-    return {name: value for name, value in sent.items() if name not in dropped}
-
-
 class HatexscoreConclusion(Message):
     """The sentence that states the decision. Offsets are into the explanation."""
 
@@ -218,19 +191,12 @@ class HatexscoreConclusion(Message):
     end: Offset
     text: str
     by: Reader = Field(default="rules", description="what read the sentence; `rules`: a field")
-    label: Label | None = Field(
-        default=None, description="the stated side; null in results before version 2.0"
-    )
+    label: Label = Field(description="the stated side")
     probability: Probability | None = Field(
         default=None,
         description="the trained reader's probability of the label, to two decimals; null if "
         "the conclusion is in a field or was read by a language model",
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(frozenset({"word", "form", "confidence"}), sent)
 
 
 class HatexscoreRandomSpans(CalibratedNull):
@@ -250,22 +216,19 @@ class HatexscoreRandomSpans(CalibratedNull):
         "for hateful decisions in `robust`, else on |dp|; not used in the verdict on a "
         "non-hateful decision",
     )
-    rank: int | None = Field(
-        default=None,
+    rank: int = Field(
         ge=1,
         description="rank of the quotes among the quotes and the draws; 1 is best, ties count "
-        "against the quotes; null in earlier results",
+        "against the quotes",
     )
-    quoted_drop: float = Field(ge=0, le=1, description="|dp| of masking the quotes, probability")
-    mean_drop: float = Field(ge=0, le=1, description="mean |dp| over the draws, probability")
-    sd_drop: float | None = Field(
-        ge=0, le=1, description="standard deviation of |dp| (n - 1); null for a single draw"
+    quoted_drop: Share = Field(description="|dp| of masking the quotes, probability")
+    mean_drop: Share = Field(description="mean |dp| over the draws, probability")
+    sd_drop: Share | None = Field(
+        description="standard deviation of |dp| (n - 1); null for a single draw"
     )
-    share_beaten: float = Field(
-        ge=0,
-        le=1,
+    share_beaten: Share = Field(
         description="share of draws that the quotes beat, by the same quantity as `p_value`; "
-        "ties count half; 0.5 is chance",
+        "ties count half; 0.5 is chance"
     )
     drops: tuple[Probability, ...] = Field(
         default=(), description="|dp| of each draw, probability, in the order of drawing"
@@ -273,7 +236,7 @@ class HatexscoreRandomSpans(CalibratedNull):
     signed_drops: tuple[Annotated[float, Field(ge=-1, le=1)], ...] = Field(
         default=(), description="dp of each draw, as `signed_drop`"
     )
-    qf_mean: float | None = Field(default=None, ge=0, le=1, description="mean QF of the draws")
+    qf_mean: Share | None = Field(default=None, description="mean QF of the draws")
     qf_excess: float | None = Field(
         default=None, ge=-1, le=1, description="QF minus `qf_mean`; 0 is chance, higher is better"
     )
@@ -283,17 +246,13 @@ class HatexscoreProbabilityReading(Message):
     """The method that obtained P(hateful) from a model without a classifier head."""
 
     reading: Reading | None = Field(description="method for the first probability")
-    mass: float | None = Field(
-        ge=0,
-        le=1,
+    mass: Share | None = Field(
         description="probability of all labels together, the smaller value of both texts; null: "
-        "unknown",
+        "unknown"
     )
-    uncertainty: float = Field(
-        ge=0,
-        le=1,
+    uncertainty: Share = Field(
         description="uncertainty of P because of the way it was read, the larger value of both "
-        "texts",
+        "texts"
     )
 
 
@@ -341,24 +300,17 @@ class HatexscoreResult(ExplainableReport):
     other_quotations: tuple[HatexscoreOtherQuotation, ...] = Field(
         default=(), description="quotations of something other than the text, each with its reason"
     )
-    quotes_unsearched: int = Field(
+    quotes_unsearched: Count = Field(
         default=0,
-        ge=0,
         description="number of quotations of more than 2,000 characters, which were searched "
         "word for word only; none of them counts as hallucinated",
     )
     masked_text: str | None = Field(default=None, description="null if nothing is quoted")
-    probability_original: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="P(hateful) of the text; null if not needed or not given",
+    probability_original: Share | None = Field(
+        default=None, description="P(hateful) of the text; null if not needed or not given"
     )
-    probability_masked: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="P(hateful) of the masked text; null if not needed or not given",
+    probability_masked: Share | None = Field(
+        default=None, description="P(hateful) of the masked text; null if not needed or not given"
     )
     model_agrees: bool | None = Field(
         default=None,
@@ -399,8 +351,8 @@ class HatexscoreResult(ExplainableReport):
     )
     reader: HatexscoreReaderUse | None = Field(
         default=None,
-        description="null if no reader could read the explanation, and in results before version "
-        "1.2. Parts of the reader's answer that could not be used are null as well",
+        description="null if no reader could read the explanation. Parts of the reader's answer "
+        "that could not be used are null as well",
     )
     groups: tuple[Annotated[str, Word], ...] = Field(
         default=(), description="groups that count as identified, synonyms under one name, sorted"
@@ -419,11 +371,6 @@ class HatexscoreResult(ExplainableReport):
         default=None, description="null if undefined; `warnings` says why"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _reads_earlier_results(cls, sent: Any) -> Any:
-        return _without(DELETED, sent)
-
     @property
     def unasked(self) -> frozenset[str]:
         return frozenset(self.not_applicable)
@@ -435,11 +382,9 @@ MOST_NAMED = 100  # results with a label conflict
 class HatexscoreLabelConflicts(Message):
     """Counts of explanations that state a decision other than the one sent."""
 
-    compared: int = Field(ge=0, description="results with both a sent and a stated label")
-    conflicting: int = Field(
-        ge=0, description="results in which the sent and the stated label differ"
-    )
-    no_conclusion: int = Field(ge=0, description="results whose explanation states no decision")
+    compared: Count = Field(description="results with both a sent and a stated label")
+    conflicting: Count = Field(description="results in which the sent and the stated label differ")
+    no_conclusion: Count = Field(description="results whose explanation states no decision")
     conflicts: tuple[str, ...] = Field(
         max_length=MOST_NAMED,
         description="the first of these results, by custom_id, else by job",
@@ -499,7 +444,7 @@ class HatexscoreTestedTogether(Message):
 class HatexscoreDecisionMeans(Message):
     """Means over the results of one decision, since the desired values depend on the decision."""
 
-    results: int = Field(ge=0)
+    results: Count
     score: Interval
     components: dict[str, Interval] = Field(description="means of htc, qf, tgi and cc, each [0, 1]")
     share_beaten: Interval = Field(
@@ -546,15 +491,12 @@ class HatexscoreBatchReport(BatchReport):
         "(p <= 0.05), among decisions where such a p-value is possible; 0.05 is chance",
     )
     labels: HatexscoreLabelConflicts
-    quotes: HatexscoreQuoteCounts | None = Field(
-        default=None, description="null in reports of earlier versions"
-    )
+    quotes: HatexscoreQuoteCounts
     groups: dict[str, int] = Field(description="identified group → results")
     categories: dict[str, int] = Field(
         default_factory=dict,
         description="category of the policy → results with an identified group of this category, "
-        "so that `women`, `girls` and `sex` have one name; empty in reports of earlier "
-        "versions",
+        "so that `women`, `girls` and `sex` have one name",
     )
     languages: dict[str, int] = Field(description="language of the text → results")
 

@@ -238,11 +238,7 @@ def _matches(found: Sequence[TextWord], listed: TermTable) -> Iterator[TermMatch
             first += 1
 
 
-def _listed_bytes(_found: object, lexicon: Lexicon, _language: Language) -> int:
-    return LISTED_BYTES * lexicon.characters
-
-
-@cache_results(KEPT_BYTES, _listed_bytes)
+@cache_results(KEPT_BYTES, lambda _table, lexicon, _: LISTED_BYTES * lexicon.characters)
 def _listed(lexicon: Lexicon, language: Language) -> TermTable:
     """Return a lookup table of the paper's printed terms and slurs, as lemmas, because the texts
     are lemmatised as well. An entry listed as both counts as a term."""

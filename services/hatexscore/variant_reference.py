@@ -180,11 +180,7 @@ def _terms(lexicon: Lexicon) -> tuple[str, ...]:
     return tuple(terms)
 
 
-def _prefix_bytes(_found: object, terms: tuple[str, ...], _language: Language) -> int:
-    return PREFIX_BYTES * sum(map(len, terms))
-
-
-@cache_results(KEPT_BYTES, _prefix_bytes)
+@cache_results(KEPT_BYTES, lambda _prefixes, terms, _: PREFIX_BYTES * sum(map(len, terms)))
 def _prefixes(terms: tuple[str, ...], language: Language) -> dict[tuple[str, ...], str]:
     """Map each sequence of lemmas with which a term begins to the first such term."""
     prefixes: dict[tuple[str, ...], str] = {}

@@ -92,8 +92,7 @@ def _states_decision(report: HatexscoreResult) -> Check:
     missing = failed(STATES_DECISION, "no-decision", "The explanation states no decision.")
     if report.components.htc == 0:
         return missing
-    unread = undefined(STATES_DECISION, report, "htc", "score")
-    return unread or missing
+    return undefined(STATES_DECISION, report, "htc", "score") or missing
 
 
 def _states_this(report: HatexscoreResult) -> Check:
@@ -160,17 +159,22 @@ def _disagreeing(report: HatexscoreResult) -> Check:
     """Return the check for a judge that disagrees with the decision. Quotes of a hateful decision
     pass if they beat random spans, since the test compares ranks, which need no threshold. All
     other quotes count as not tested."""
-    name, p = _probability(report), significant(report.probability_original)
-    tested = None if report.control is None else tested_p(report.control)
-    if report.control is None or tested is None or tested[0] > LEVEL or not is_positive(report):
-        return not_tested(MATTER, "model-disagrees", DISAGREES.format(name=name, p=p))
-    basis = "" if report.control.calibration is None else ", calibrated on other posts"
+    name, control = _probability(report), report.control
+    p, _ = (control and tested_p(control)) or (None, None)
+    if control is None or p is None or p > LEVEL or not is_positive(report):
+        shown = DISAGREES.format(name=name, p=significant(report.probability_original))
+        return not_tested(MATTER, "model-disagrees", shown)
     return passed(
         MATTER,
-        f"The judge disagrees with this decision ({name} = {p}), but the quotes support it. "
-        f"Without them, {name} falls, {_rank(report.control)} "
-        f"(p = {significant(tested[0])}{basis}).",
+        f"The judge disagrees with this decision ({name} = "
+        f"{significant(report.probability_original)}), but the quotes support it. "
+        f"Without them, {name} falls, {_rank(control)} {_in_brackets(p, control)}.",
     )
+
+
+def _in_brackets(p: float, control: HatexscoreRandomSpans) -> str:
+    basis = "" if control.calibration is None else ", calibrated on other posts"
+    return f"(p = {significant(p)}{basis})"
 
 
 def _harmless_quotes(report: HatexscoreResult, drop: float) -> Check:
@@ -197,9 +201,8 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
         return _without_control(report, drop, fall)
     fall = f"{fall}, {_rank(control)}"
     p, p_anti = tested_p(control) or (None, None)
-    basis = "" if control.calibration is None else ", calibrated on other posts"
     if p is not None and p <= LEVEL:
-        return passed(MATTER, f"{fall} (p = {significant(p)}{basis}).")
+        return passed(MATTER, f"{fall} {_in_brackets(p, control)}.")
     if drop >= TURNING - TIE and decision_turns(report):
         return passed(MATTER, f"{fall}, which changes the model's decision.")
     if p is None:
@@ -208,7 +211,7 @@ def _positive_quotes(report: HatexscoreResult, drop: float) -> Check:
         )
     if drop <= 0 and p_anti is not None and p_anti <= LEVEL:
         message = f"Masking the quotes does not lower {name}, but masking other places does"
-        low = f"{message} (p = {significant(p_anti)}{basis})."
+        low = f"{message} {_in_brackets(p_anti, control)}."
         return failed(MATTER, "quotes-do-not-matter", low)
     return inconclusive(MATTER, "no-clear-difference", f"{fall}. {_no_difference(control, p)}.")
 
@@ -254,8 +257,6 @@ def _rank(control: HatexscoreRandomSpans) -> str:
     positions."""
     places = 1 + control.draws
     where = f"all {places} places in the post" if control.exact else f"{places} tested places"
-    if control.rank is None:  # an earlier result
-        return f"more than at {percent(control.share_beaten)} of {where}"
     return f"the most of {where}" if control.rank == 1 else f"rank {control.rank} of {where}"
 
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from shared.contracts.batches import BatchReport
-from shared.contracts.messages import Count, Evidence, Message, Report, Word
+from shared.contracts.messages import Count, Evidence, Message, Report, Share, Word
 from shared.contracts.questions import Key
 from shared.contracts.reports import Interval, ValueHistogram
 
@@ -36,7 +36,7 @@ class HlvDivergences(Message):
     kl_model_gold: Distance | None = Field(description="D(model ‖ gold), nats")
     kl_gold_model: Distance | None = Field(description="D(gold ‖ model), nats")
     jsd: Distance = Field(description="Jensen-Shannon distance, at most 0.8326 (base e) or 1")
-    tvd: float = Field(ge=0, le=1, description="total variation distance")
+    tvd: Share = Field(description="total variation distance")
 
 
 class HlvErrors(Message):
@@ -64,10 +64,8 @@ class HlvMeasured(Message):
     )
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
-    runs: int = Field(ge=0, description="number of answers that are averaged")
-    invalid_runs: int = Field(
-        default=0, ge=0, description="number of answers that could not be read"
-    )
+    runs: Count = Field(description="number of answers that are averaged")
+    invalid_runs: Count = Field(default=0, description="number of answers that could not be read")
     label_mass: float | None = Field(
         default=None,
         ge=0,
@@ -203,7 +201,7 @@ class HlvEstimate(Message):
     mean: Interval = Field(
         description="mean over the items where it is defined; pooled metrics are over all pairs"
     )
-    undefined: int = Field(ge=0, description="number of items where the value is undefined")
+    undefined: Count = Field(description="number of items where the value is undefined")
     undefined_as_zero: float | None = Field(
         default=None, description="mean if undefined items count as 0; only for correlations"
     )
@@ -214,13 +212,12 @@ class HlvTable(Message):
 
     method: Method | None = Field(description="null for judges that do not see the question")
     judged: Judged
-    items: int = Field(ge=0)
-    invalid_runs: int = Field(default=0, ge=0, description="answers that could not be read")
+    items: Count
+    invalid_runs: Count = Field(default=0, description="answers that could not be read")
     metrics: dict[str, HlvEstimate]
     tied: Interval | None = Field(
         default=None,
-        description="share of pairs of options with equal ranks, mean over items; null for gains "
-        "and in earlier reports",
+        description="share of pairs of options with equal ranks, mean over items; null for gains",
     )
     normalised: dict[str, Interval] = Field(
         default_factory=dict,
@@ -273,11 +270,8 @@ class HlvBatchReport(BatchReport):
     )
     tables: tuple[HlvTable, ...]
     paired: tuple[HlvPaired, ...] = Field(
-        default=(),
-        description="each method's judge with and without explanations; empty in earlier reports",
+        default=(), description="each method's judge with and without explanations"
     )
-    gold_tied: Interval | None = Field(
-        default=None,
-        description="share of pairs of options that people rank equally, mean over items; null in "
-        "earlier reports",
+    gold_tied: Interval = Field(
+        description="share of pairs of options that people rank equally, mean over items"
     )

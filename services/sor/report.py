@@ -8,7 +8,7 @@ from pydantic import Field
 
 from shared.contracts.batches import BatchReport
 from shared.contracts.elicitation import ExplainableReport
-from shared.contracts.messages import Count, Evidence, Id, Message, Word
+from shared.contracts.messages import Count, Evidence, Id, Message, Share, Word
 from shared.contracts.null_report import Null
 from shared.contracts.reports import Interval
 
@@ -116,10 +116,8 @@ class SorNull(Null):
     """Scores of the same statement for other posts."""
 
     kind: Literal["other posts"] = "other posts"
-    win_rate: float | None = Field(
+    win_rate: Share | None = Field(
         default=None,
-        ge=0,
-        le=1,
         description="share of other posts of which the statement names fewer facts; ties count "
         "half",
     )
@@ -139,10 +137,8 @@ class SorMaskNull(Null):
     the same lengths."""
 
     kind: Literal["other words"] = "other words"
-    win_rate: float | None = Field(
+    win_rate: Share | None = Field(
         default=None,
-        ge=0,
-        le=1,
         description="share of random other words that change the model's probability less; ties "
         "count half",
     )

@@ -257,17 +257,16 @@ class BatchReport(Message):
     """Fields of every metric's batch report. A metric adds its own tables."""
 
     metric: str
-    scored: int = Field(ge=0, description="number of results that this report is based on")
-    undefined: int = Field(ge=0, description="number of results without a score")
+    scored: Count = Field(description="number of results that this report is based on")
+    undefined: Count = Field(description="number of results without a score")
     finding: str = Field(
         default="", description="the meaning of the results in a sentence or two, and their number"
     )
     left_out: dict[str, int] = Field(
         default_factory=dict, description="jobs without a result, by status"
     )
-    duplicates: int = Field(
+    duplicates: Count = Field(
         default=0,
-        ge=0,
         description="results left out because they have the same request and result as another one",
     )
     score: Interval = Field(description="mean score, with its interval over texts")
@@ -289,8 +288,7 @@ class BatchReport(Message):
     )
     parts: dict[str, PartSummary] = Field(
         default_factory=dict,
-        description="part of the score → its mean over all results; empty if there is no "
-        "score, and in reports of earlier versions",
+        description="part of the score → its mean over all results; empty if there is no score",
     )
     splits: tuple[ScoreSplit, ...] = Field(
         default=(),

@@ -15,7 +15,7 @@ from pydantic import Field, StringConstraints, TypeAdapter, model_validator
 
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement, Unread
-from shared.contracts.messages import MAX_TEXT, Message, ModelKind, ModelUse
+from shared.contracts.messages import MAX_TEXT, Count, Message, ModelKind, ModelUse, Share
 from shared.contracts.prompt_table import LANGUAGE, PromptKeys
 
 MOST_CHARACTERS = 8 * MAX_TEXT  # of a text that is masked or in a template: longer than as sent
@@ -173,7 +173,7 @@ class ExampleRows(Message):
 class WordSpan(Message):
     """A word of an example; the caller splits the text into words."""
 
-    start: int = Field(ge=0, description="character offset (Unicode code points)")
+    start: Count = Field(description="character offset (Unicode code points)")
     end: int = Field(ge=1, description="character offset, exclusive")
     of: Literal["text", "text_pair"] = "text"
 
@@ -244,9 +244,7 @@ class WordJudgements(Message):
     unread: Unread | None = Field(
         default=None, description="the reason why the first null row could not be read"
     )
-    uncertainty: float = Field(
-        default=0, ge=0, le=1, description="the largest uncertainty of any row"
-    )
+    uncertainty: Share = Field(default=0, description="the largest uncertainty of any row")
 
 
 class AttributionMethod(Message):
@@ -330,8 +328,8 @@ class WrittenToken(Message):
     """A token of a completion."""
 
     id: TokenId | None = Field(description="null if the server does not report it")
-    start: int = Field(ge=0, description="character offset into the completion's text")
-    end: int = Field(ge=0, description="character offset, exclusive")
+    start: Count = Field(description="character offset into the completion's text")
+    end: Count = Field(description="character offset, exclusive")
     logprob: float = Field(
         le=0,
         description="natural logarithm of the token's probability, before temperature is applied",

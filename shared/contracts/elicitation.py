@@ -19,9 +19,10 @@ from pydantic import (
 from pydantic_core import InitErrorDetails
 
 from shared.contracts.calls import Label, WrittenToken
-from shared.contracts.judgement import Reading, Share
+from shared.contracts.judgement import Reading
 from shared.contracts.messages import (
     MAX_TEXT,
+    Count,
     LanguageRequest,
     Message,
     ModelName,
@@ -29,6 +30,7 @@ from shared.contracts.messages import (
     Parameter,
     ReasonCode,
     Report,
+    Share,
     Word,
 )
 from shared.contracts.prompt_table import Template, parse_template
@@ -140,8 +142,8 @@ class ExplanationsObstacle(Message):
 class ExplanationsSpan(Message):
     """A span of `answer`."""
 
-    start: int = Field(ge=0, description="character offset into `answer` (Unicode code points)")
-    end: int = Field(ge=0, description="character offset, exclusive")
+    start: Count = Field(description="character offset into `answer` (Unicode code points)")
+    end: Count = Field(description="character offset, exclusive")
     by: Literal["rules", "reader"] = Field(
         default="rules",
         description="what read the decision; `rules`: a field of the answer; `reader`: the "
@@ -159,7 +161,7 @@ class ExplanationsPromptUse(Message):
     sha256: Annotated[str, Word] = Field(
         description="SHA-256 of the prompt's file, or of the fields of your own prompt as JSON"
     )
-    shots: int = Field(ge=0, description="number of demonstrations before the question")
+    shots: Count = Field(description="number of demonstrations before the question")
     source: Annotated[str, Word]
     deviations: tuple[Annotated[str, Word], ...] = Field(
         description="how the prompt deviates from its source"

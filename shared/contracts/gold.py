@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from shared.contracts.messages import Count, Message, MetadataKey, Word
+from shared.contracts.messages import Count, Message, MetadataKey, Share, Word
 from shared.contracts.reports import Interval
 
 
@@ -50,12 +50,8 @@ class LabelAccuracy(Message):
     label: str
     gold: Count = Field(description="results with this gold label")
     decided: Count = Field(description="results with this decision")
-    precision: float | None = Field(
-        ge=0, le=1, description="precision; null if no result has this decision"
-    )
-    recall: float | None = Field(
-        ge=0, le=1, description="recall; null if no result has this gold label"
-    )
+    precision: Share | None = Field(description="precision; null if no result has this decision")
+    recall: Share | None = Field(description="recall; null if no result has this gold label")
     f1: Interval
 
 
@@ -74,14 +70,12 @@ class GoldLabels(Message):
         description="share of correct decisions among all results: an undecided result counts"
         " as wrong"
     )
-    chance: float | None = Field(
-        ge=0,
-        le=1,
+    chance: Share | None = Field(
         description="accuracy that always choosing the most frequent gold label would have on "
-        "the decided results; null if nothing was decided",
+        "the decided results; null if nothing was decided"
     )
-    chance_of_all: float | None = Field(
-        default=None, ge=0, le=1, description="`majority`, over all results with a gold label"
+    chance_of_all: Share | None = Field(
+        default=None, description="`majority`, over all results with a gold label"
     )
     macro_f1: Interval = Field(
         description="mean of the labels' F1 over the decided results, [0, 1]"
@@ -133,10 +127,8 @@ class CalibratedThreshold(Message):
         description="share of texts where score and majority agree, [0, 1]; the threshold for "
         "each text is chosen without this text"
     )
-    chance: float | None = Field(
-        ge=0,
-        le=1,
-        description="share of texts that would agree if every text had the more frequent answer",
+    chance: Share | None = Field(
+        description="share of texts that would agree if every text had the more frequent answer"
     )
     kappa: Interval = Field(description="Cohen's kappa of the same decisions, [-1, 1]")
     alpha_people: Interval = Field(

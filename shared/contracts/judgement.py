@@ -9,12 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
-from typing import Annotated, Literal, Self
+from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
 from shared.contracts.errors import DegenerateInput
-from shared.contracts.messages import Message, ModelUse, PartExcess, UnreadCode
+from shared.contracts.messages import Message, ModelUse, PartExcess, Share, UnreadCode
 from shared.statistics.wilson import Z_95, half_wilson
 
 Reading = Literal["head", "verbalizers", "scored", "label-endpoint", "top-logprobs", "votes"]
@@ -23,7 +23,6 @@ ROUNDING = 1e-9  # of a sum of probabilities
 NO_NUMBER = "the model's server returned a value that is not a number"
 TOO_LONG = "the text is longer than the model's server accepts"  # its own words may repeat the text
 FEWEST_VOTES = 200  # of which a difference between two P is read
-Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class Unread(Message):
@@ -41,19 +40,15 @@ class Judgement(Message):
         description="an array of length L in the order of `labels`, with sum 1 unless the model "
         "has outputs without a label; null: `unread` gives the reason"
     )
-    mass: float | None = Field(
+    mass: Share | None = Field(
         default=None,
-        ge=0,
-        le=1,
         description="probability of all labels together, before they are normalised; null: unknown",
     )
     reading: Reading | None = Field(
         description="how `probabilities` were read; null if they could not be read"
     )
-    uncertainty: float = Field(
+    uncertainty: Share = Field(
         default=0,
-        ge=0,
-        le=1,
         description="how far a probability may be off because of the way it was read: the "
         "possible share of labels that a server did not list, or half the width of the 95 % "
         "Wilson interval of votes",

@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from shared.contracts.messages import Message
+from shared.contracts.messages import Message, Share
 from shared.contracts.validation_messages import format_count
 
 Task = Literal["hate", "nli", "sentiment", "free"]
@@ -24,7 +24,6 @@ Activation = Literal["softmax", "sigmoid", "one-output"]
 Combine = Literal["sum", "max", "any"]
 Label = Annotated[str, StringConstraints(min_length=1, max_length=64)]
 Output = Annotated[str, StringConstraints(min_length=1, max_length=200)]
-Share = Annotated[float, Field(ge=0, le=1)]
 
 CANONICAL: dict[Task, tuple[str, ...]] = {
     "hate": ("hateful", "non-hateful"),
@@ -402,17 +401,11 @@ def _add_complement(
         )
     )
     completed |= dict.fromkeys(empty, ())
-    if activation == "softmax":
-        if empty:
-            raise ValueError(
-                f"no output is assigned to the label {', '.join(empty)}; assign one under `labels`"
-            )
-        return completed
-    if empty and len(completed) != 2:
+    if empty and (activation == "softmax" or len(completed) != 2):
         raise ValueError(
             f"no output is assigned to the label {', '.join(empty)}; assign one under `labels`"
         )
-    if task == "free" and not empty:
+    if activation != "softmax" and task == "free" and not empty:
         raise ValueError(
             "several outputs can be true at once (sigmoid). Set `labels` to the label "
             "you need and its complement, as in labels = "

@@ -38,6 +38,7 @@ EDITED = "edited_from"  # key of metadata: the job whose request somebody has ch
 ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 Count = Annotated[int, Field(ge=0)]
+Share = Annotated[float, Field(ge=0, le=1)]
 LanguageTag = Annotated[
     str, StringConstraints(max_length=35, pattern=r"^(auto|[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*)$")
 ]
@@ -238,7 +239,7 @@ class PartExcess(Message):
     operator: Literal["delete", "mask"] = Field(
         description="the operator applied to the other words"
     )
-    kept: float = Field(ge=0, le=1, description="share of the words that were kept")
+    kept: Share = Field(description="share of the words that were kept")
     excess: float = Field(
         ge=-1, le=1, description="expected calibration error minus the error expected by chance"
     )
@@ -339,11 +340,9 @@ class LanguageFound(Message):
     code: Annotated[str, Word] = Field(
         description="BCP 47, varieties folded into their macrolanguage; `und`: undecided"
     )
-    confidence: float = Field(
-        ge=0,
-        le=1,
+    confidence: Share = Field(
         description="certainty, [0, 1]: share of letters in the script, or probability by the "
-        "language model; 1: stated in the request",
+        "language model; 1: stated in the request"
     )
     by: Literal["request", "script", "model", "assumed", "undecided"] = Field(
         description="how the language was identified. `assumed`: it was not recognised, and the "
@@ -406,8 +405,8 @@ class Evidence(Message):
     """A span of text that the score is based on."""
 
     kind: str
-    start: int | None = Field(ge=0, description="character offset into the text as sent")
-    end: int | None = Field(ge=0, description="character offset, exclusive")
+    start: Count | None = Field(description="character offset into the text as sent")
+    end: Count | None = Field(description="character offset, exclusive")
     text: str
     value: float | None = None
 
@@ -501,8 +500,8 @@ class Report(Message):
     )
     languages: Languages | None = Field(
         default=None,
-        description="languages, and how they were identified; null if no model or rule "
-        "depends on them, and in results of earlier versions",
+        description="languages, and how they were identified; null if no model or rule depends on "
+        "them",
     )
     provenance: Provenance
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from shared.contracts.messages import Count, Message, Word
+from shared.contracts.messages import Count, Message, Share, Word
 
 
 class Histogram(Message):
@@ -29,7 +29,6 @@ class Histogram(Message):
 
 
 PValue = Annotated[float, Field(gt=0, le=1)]
-Rate = Annotated[float, Field(ge=0, le=1)]
 
 
 class Null(Message):
@@ -39,24 +38,21 @@ class Null(Message):
     kind: Annotated[str, Word] = Field(
         description="the property that random explanations share with the tested one"
     )
-    placements: int | None = Field(
+    placements: Count | None = Field(
         default=None,
-        ge=0,
         description="number of other possible explanations of this kind; null if above 1e15 or "
         "not counted",
     )
-    draws: int = Field(ge=0, description="number of random explanations compared")
-    win_rate_draws: int | None = Field(
+    draws: Count = Field(description="number of random explanations compared")
+    win_rate_draws: Count | None = Field(
         default=None,
-        ge=0,
         description="number of draws in the first round, on which the win rate is based; whether "
-        "more are drawn depends on their result. Null in results of earlier versions, which "
-        "use all draws",
+        "more are drawn depends on their result",
     )
     exact: bool = Field(
         default=False, description="whether the draws are all possible explanations of this kind"
     )
-    overlap: Rate | None = Field(
+    overlap: Share | None = Field(
         default=None,
         description="mean intersection over union of the tested explanation's units and those of a "
         "random one. Near 1, they are almost the same, and the win rate tends to 1/2. Null if the "
@@ -79,7 +75,7 @@ class Null(Message):
         description="the smallest possible p-value, with all draws that the request allows or "
         "with all placements",
     )
-    ties: Rate | None = Field(default=None, description="share of the draws with the same score")
+    ties: Share | None = Field(default=None, description="share of the draws with the same score")
     mean: float | None = Field(default=None, description="mean of the draws' scores")
     sd: float | None = Field(
         default=None,

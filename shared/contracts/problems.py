@@ -133,7 +133,7 @@ def pointer(steps: Iterable[str | int]) -> str:
 
 
 def attempts_exhausted(attempts: int, last: str) -> Problem:
-    detail = f"{attempts} attempts attempts ended without a result; the last error was: {last}"
+    detail = f"{attempts} attempts ended without a result; the last error was: {last}"
     return problem(AttemptsExhausted(detail))
 
 

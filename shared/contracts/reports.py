@@ -20,14 +20,12 @@ class Interval(Message):
         description="lower end; null for fewer than two clusters, or if undefined"
     )
     high: float | None
-    of: int = Field(ge=0, description="observations")
+    of: Count = Field(description="observations")
     method: IntervalMethod | None = Field(
         default=None, description="the method that computed the two ends"
     )
-    clusters: int | None = Field(
-        default=None,
-        ge=0,
-        description="number of texts that the observations belong to; null: unknown",
+    clusters: Count | None = Field(
+        default=None, description="number of texts that the observations belong to; null: unknown"
     )
     effective: float | None = Field(
         default=None, ge=0, description="effective number of independent observations"
@@ -127,9 +125,7 @@ class ScoreSplit(Message):
         default=None,
         description="whether some texts have several values, which are permuted within the text",
     )
-    texts: Count | None = Field(
-        default=None, description="texts with a score under any value; null in earlier reports"
-    )
+    texts: Count | None = Field(default=None, description="texts with a score under any value")
     common_texts: Count | None = Field(
         default=None,
         description="texts with a score under every value; if fewer than `texts`, the groups "
@@ -273,9 +269,7 @@ class SystemComparison(Message):
         description="results left out because they have a common custom_id but different texts",
     )
     by_text: Count | None = Field(
-        default=None,
-        description="pairs matched by text and label, without a common custom_id; null in "
-        "reports of an earlier version",
+        default=None, description="pairs matched by text and label, without a common custom_id"
     )
     undefined_a: Count = Field(default=0, description="pairs where only the first has no score")
     undefined_b: Count = Field(default=0, description="pairs where only the second has no score")

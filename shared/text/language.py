@@ -197,10 +197,10 @@ def _is_likely(code: str, detected: LanguageFound) -> bool:
     return detected.by == "undecided" and (code in detected.likely or not detected.likely)
 
 
-def assumption(detected: LanguageFound, what: str = "text") -> Iterator[str]:
-    """Yield the warning for an assumed language. `what` is the name of the text in the warning."""
+def assumption(detected: LanguageFound) -> Iterator[str]:
+    """Yield the warning for an assumed language of the text."""
     if detected.by == "assumed":
-        yield f"{NOT_RECOGNISED.format(what=what)}{language_name(detected.code)}; send `language`"
+        yield f"{NOT_RECOGNISED.format(what='text')}{language_name(detected.code)}; send `language`"
 
 
 def language_code(text: str) -> str:
@@ -325,8 +325,10 @@ def rules_obstacle(
     if detected.code != UNDECIDED:
         detail = f"{what}'s language is {language_name(detected.code)}; {by} {names}"
         return Obstacle("no-rules", detail)
-    if "en" in ruled and detected.by == "undecided" and in_latin_script(text):
-        return None
+    if "en" in ruled and detected.by == "undecided":
+        scripts = _scripts(text)
+        if scripts["Latin"] >= TELLING * sum(scripts.values()):
+            return None
     return Obstacle(
         "language-undecided",
         f"{what}'s language was not recognised ({by} {names}); send `language`",
@@ -346,12 +348,6 @@ def rules_coverage(
     if explanation is not None and other is not None:
         unread.append(rules_obstacle(explanation, assume_language(other, language), ruled))
     return languages, tuple(dict.fromkeys(filter(None, unread)))
-
-
-def in_latin_script(text: str) -> bool:
-    """Return True if most letters are Latin."""
-    scripts = _scripts(text)
-    return scripts["Latin"] >= TELLING * sum(scripts.values())
 
 
 def _words(text: str) -> list[str]:

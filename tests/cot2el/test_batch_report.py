@@ -10,21 +10,15 @@ import pytest
 
 from services.cot2el.contract import CONTRACT
 from services.cot2el.metric import SERVICE
-from services.cot2el.report import Cot2elBatchReport
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
 from tests.cot2el.writers import EXAMPLE, StubWriter, bound, request, sent
+from tests.summaries import summaries
 
 score = SERVICE.score
 
 
-def batch_report(rows: Any, request: Any) -> Cot2elBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=500)
 
 

@@ -13,20 +13,14 @@ import pytest
 
 from services.cot2el.contract import Cot2elRequest
 from services.cot2el.metric import SERVICE
-from services.cot2el.report import Cot2elBatchReport
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
+from tests.summaries import summaries
 
 score_batch = SERVICE.score_batch
 
 
-def batch_report(rows: Any, request: Any) -> Cot2elBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 DATA = Path(__file__).parents[3] / "shared" / "data" / "haf_explanations.jsonl"
 
 pytestmark = pytest.mark.skipif(not DATA.exists(), reason="no sample data on this machine")

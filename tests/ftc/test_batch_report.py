@@ -7,22 +7,17 @@ import numpy as np
 import pytest
 
 from services.ftc.batch_report import Row
-from services.ftc.contract import CONTRACT, FtcRequest
+from services.ftc.contract import FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcBatchReport, FtcBatchReportRequest
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
 from tests.ftc.fake import FakeJudge, always, bound
+from tests.summaries import summaries
 
 score_batch = SERVICE.score_batch
 
 
-def batch_report(rows: Any, request: Any) -> FtcBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 ASKED = FtcBatchReportRequest(jobs=("job",), seed=3, resamples=500)
 GAMES = ("chess", "football", "tennis", "golf", "darts", "cricket", "hockey", "squash")
 
@@ -260,10 +255,6 @@ def test_only_results_that_can_reach_the_level_are_counted() -> None:
     assert some.gain is not None
     assert some.gain.value is not None
     assert some.gain.value > 0.7
-
-
-def test_the_door_sign() -> None:
-    assert CONTRACT.batch.metric == CONTRACT.name
 
 
 def test_explanations_stand_beside_random_phrases_on_the_same_results() -> None:

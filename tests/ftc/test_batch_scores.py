@@ -44,17 +44,6 @@ def test_las_takes_many_samples_at_once() -> None:
     assert whole.tolist() == [las(one.tolist()) for one in sample]
 
 
-def test_the_literal_lra_never_counts_a_loss_and_takes_no_gain_for_a_flip() -> None:
-    stable = np.array([1.0, 0.0, 1.0, 0.0, 1.0, 0.0])
-    gain = np.array([1.0, 1.0, 0.0, 0.0, -1.0, -1.0])
-    assert batch_report.lra_literal(stable, gain).tolist() == [1, 0, 0, 1, 0, 0]
-
-
-def test_the_stability_lra_asks_for_both_or_neither() -> None:
-    stable, same = np.array([1.0, 1.0, 0.0, 0.0]), np.array([1.0, 0.0, 1.0, 0.0])
-    assert batch_report.lra_stability(stable, same).tolist() == [1, 0, 0, 1]
-
-
 @given(
     st.lists(st.integers(0, 5), min_size=1, max_size=30),
     st.lists(st.integers(0, 5), min_size=1, max_size=30),

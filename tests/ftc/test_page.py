@@ -131,15 +131,6 @@ def test_without_draws_the_reason_stands_where_the_null_would() -> None:
     assert "undefined" in page.bare  # null_win_rate and its p-value
 
 
-def test_a_result_of_before_the_histogram_has_its_numbers() -> None:
-    request, report = scored()
-    old = report.model_dump(mode="json")
-    del old["counterfactuals"][0]["null"]["histogram"]
-    found, page = shown(request, FtcResult.model_validate(old))
-    assert found.made[0].null is None
-    assert "Mean of the draws" in page.bare
-
-
 @pytest.mark.parametrize("base", [CONTRADICTION, NEUTRAL, {**CONTRADICTION, "explanation": "No."}])
 def test_what_was_not_kept_is_said(base: dict[str, Any]) -> None:
     request, report = scored(base=base, do_not_store_text=True)

@@ -13,19 +13,14 @@ from services.haf.contract import CONTRACT
 from services.haf.metric import SERVICE
 from services.haf.report import HafBatchReport, HafBatchReportRequest, Stage
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
 from tests.haf.fake import ENOUGH, MORE, PLAIN, bound
 from tests.haf.test_metric import ask, bring
+from tests.summaries import summaries
 
 score_batch = SERVICE.score_batch
 
 
-def batch_report(rows: Any, request: Any) -> HafBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 REQUEST = HafBatchReportRequest(batch="batch_1", resamples=200)
 LATER = {"internal": MORE, "external": ENOUGH}
 
@@ -167,11 +162,6 @@ def test_nothing_and_mixtures_are_said() -> None:
     assert (empty.groups, empty.plots, empty.warnings) == ((), (), ("no result has a score",))
     mixed = batch_report(rows(bring(), bring(variant="reference")), REQUEST)
     assert MIXED in mixed.warnings
-
-
-def test_the_sign_of_the_report_room() -> None:
-    assert not CONTRACT.batch.needs_text  # results whose texts were not kept count too
-    assert CONTRACT.batch.name == "haf-report"
 
 
 def test_stages_lose_results_and_never_gain_any(some: list[Row]) -> None:

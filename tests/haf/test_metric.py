@@ -15,7 +15,6 @@ from services.haf.metric import SERVICE
 from services.haf.report import HafDecisionPart, HafReasonPart, HafResult
 from shared.contracts.calls import Prompt
 from shared.contracts.errors import BadInput, Unavailable
-from shared.contracts.messages import Report
 from shared.contracts.redaction import without_text
 from shared.models.catalogue.catalogue import READER
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC, bound, response, surprise, told
@@ -160,12 +159,6 @@ def test_a_call_a_stage_and_one_for_all_pairs() -> None:
     pairs = [(pair.a, pair.b) for pair in models.compared[0]]
     assert len(pairs) == len(set(pairs)) > 40
     assert all(a != b for a, b in pairs)
-
-
-def test_the_report_begins_as_every_metric_s_report_does() -> None:
-    with bound():
-        wire = score(bring(**WHOLE)).model_dump(mode="json")
-    assert list(wire)[: len(Report.model_fields)] == list(Report.model_fields)
 
 
 def test_a_toxic_stance_is_asked_for_sufficiency() -> None:

@@ -371,7 +371,7 @@ def test_without_the_text_the_numbers_stay() -> None:
     assert all(card.heaviest == () for card in view.cards)
 
 
-def test_results_of_before_have_a_page() -> None:
+def test_a_result_without_similarities_has_a_page() -> None:
     request = bring(**WHOLE)
     wire: dict[str, Any] = scored(request).model_dump(mode="json")
     del wire["similarities"]

@@ -133,15 +133,6 @@ def test_as_many_rows_as_reasons_up_to_those_that_are_asked_about(count: int, ro
     assert [len(row) for row in report.similarities] == [rows] * rows
 
 
-def test_results_of_before_still_read() -> None:
-    with bound():
-        wire = score(bring(**WHOLE)).model_dump(mode="json")
-    del wire["similarities"]
-    old = HafResult.model_validate(wire)
-    assert old.similarities == ()
-    assert {part.token_values for _, part in statements(old)} == {()}
-
-
 def test_without_texts_the_numbers_of_tokens_stay_and_nothing_is_added() -> None:
     asked = bring(**WHOLE)
     with bound():

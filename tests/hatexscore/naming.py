@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from services.hatexscore.groups import GroupText, read_mentions, target_group_identified
+from services.hatexscore.groups import GroupText, read_mentions
 from services.hatexscore.lexicon import NameLanguage, load_lexicon
 from services.hatexscore.words import Span, detect_language
 
@@ -24,4 +24,4 @@ def found_in(
 
 
 def identified(text: str, *, hateful: bool = True) -> bool:
-    return target_group_identified(found_in(text, hateful=hateful))
+    return any(mention.counts for mention in found_in(text, hateful=hateful))

@@ -11,24 +11,18 @@ from services.hatexscore.batch_report import Row
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import (
-    HatexscoreBatchReport,
     HatexscoreRandomSpans,
 )
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
 from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound, by_hash
+from tests.summaries import summaries
 
 score = SERVICE.score
 
 
-def batch_report(rows: Any, request: Any) -> HatexscoreBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 REQUEST = BatchReportRequest(batch="batch_1")
 
 
@@ -121,7 +115,7 @@ def with_p(name: str, p: float | None, attainable: float = 0.005) -> Row:
     plain = row(name, decision="hateful", probabilities={"original": 0.9, "masked": 0.1})
     control = p and HatexscoreRandomSpans(
         draws=20, quoted_drop=0.8, mean_drop=0.5, sd_drop=0.1, share_beaten=0.9,
-        p_value=p, attainable_p=attainable,
+        p_value=p, attainable_p=attainable, rank=3,
     )  # fmt: skip
     report = plain.report.model_copy(update={"control": control})
     return Scored(plain.job_id, plain.custom_id, plain.request, report)

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.hatexscore.contract import POLICY_LANGUAGES
 from services.hatexscore.groups import MOST_ASKED, GroupText, names_target, read_mentions
-from services.hatexscore.lexicon import available, custom_lexicon, load_lexicon
+from services.hatexscore.lexicon import custom_lexicon, load_lexicon
 from services.hatexscore.variant_paper import mentions_as_printed
 from services.hatexscore.words import Language
 from shared.models.ports import Models
@@ -23,7 +24,7 @@ CASES: list[dict[str, Any]] = (
     json.loads(GOLDEN.read_text(encoding="utf-8"))["cases"] if GOLDEN.exists() else []
 )
 LANGUAGES: list[Language] = ["en", "zh", "ko"]
-PAIRS = [(policy, language) for policy, found in available().items() for language in found]
+PAIRS = [(policy, language) for policy, found in POLICY_LANGUAGES.items() for language in found]
 ATTACK = {
     "en": "The phrase attacks {} people.",
     "zh": "这段文字攻击{}，属于仇恨言论。",

@@ -198,16 +198,6 @@ def test_the_page_says_which_language_stands_in_the_way() -> None:
     assert all("language is Swedish (sv)" in part.why for part in shown.parts)
 
 
-def test_a_result_of_an_earlier_version_can_still_be_read() -> None:
-    with bound(english()):
-        stored = score(ask(ENGLISH)).model_dump(mode="json")
-    for name in ("languages", "reasons"):
-        del stored[name]
-    stored["other_verdicts"] = []
-    stored["conclusion"] |= {"word": "hateful", "form": "final", "confidence": "plain"}
-    assert HatexscoreResult.model_validate(stored).languages is None
-
-
 WHOLE = [pytest.mark.nightly, pytest.mark.timeout(1_800)]
 
 

@@ -16,18 +16,13 @@ from services.hlv.metric import SERVICE
 from services.hlv.report import HlvBatchReport, HlvTable
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.reports.estimates import BatchStatistics
 from tests.hlv.judges import request
+from tests.summaries import summaries
 
 score = SERVICE.score
 
 
-def batch_report(rows: Any, request: Any) -> HlvBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 ASKED = BatchReportRequest(jobs=("job_1",), resamples=4_000)
 
 

@@ -15,22 +15,16 @@ import numpy as np
 import pytest
 
 from services.hlv.metric import SERVICE
-from services.hlv.report import HlvBatchReport
 from shared.contracts.batches import BatchReportRequest
 from shared.contracts.messages import Scored
 from shared.contracts.reports import Interval
-from shared.reports.estimates import BatchStatistics
 from tests.hlv.judges import StubJudge, bound, request
+from tests.summaries import summaries
 
 score_batch = SERVICE.score_batch
 
 
-def batch_report(rows: Any, request: Any) -> HlvBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
-
-
+batch_report = summaries(SERVICE)
 DATA = Path(__file__).parents[3] / "shared" / "data" / "esnli.jsonl"
 KEYS = {"entailment": "A", "neutral": "B", "contradiction": "C"}
 RATIONALE = re.compile(r"^- Supporting ([A-C])\. \w+: (.*)$", re.MULTILINE)
