@@ -120,10 +120,10 @@ async def job_page(
     if asked is not None and (asked.request.get("metadata") or {}).get(EDITED) != job.id:
         raise UnknownJob("this job does not test words of that job")
     context["lens"] = asked and {"job": asked, "answer": _lens(asked)}
+    why = ""
     if job.status == "queued":
-        context["waits"] = obstacle(gateway, job.metric, job.waiting_for) or await in_queue(
-            job.metric
-        )
+        why = obstacle(gateway, job.metric, job.waiting_for) or await in_queue(job.metric)
+    context["waits"] = why
     return page(
         request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )
