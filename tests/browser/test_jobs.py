@@ -96,7 +96,9 @@ def test_a_quotation_and_its_place_in_the_post_light_up_together(
         page.goto(address)
         if "batches" in address:
             page.get_by_role("link", name="line-1").click()
-        place, quotation = page.locator(".texts mark[data-quote]").all()
+        marks = page.locator(".texts mark[data-quote]")
+        expect(marks).to_have_count(2)
+        place, quotation = marks.first, marks.last
         expect(quotation).to_have_attribute("tabindex", "-1")
         page.get_by_role("button", name="Show texts").click()
         expect(quotation).to_have_attribute("tabindex", "0")
