@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import Request
-from pydantic import BaseModel, Field, StringConstraints
+from pydantic import BaseModel, Field, StringConstraints, ValidationError
 
 from services.gateway.caller import Caller
 from services.gateway.results.review_progress import ReviewProgress
@@ -23,6 +24,7 @@ from services.gateway.results.review_queues import (
 from services.gateway.views import ALWAYS_SENT, ListPage
 from services.registry import metrics
 from shared.contracts.errors import BadInput
+from shared.contracts.explanation_fields import ExplanationFields
 from shared.contracts.messages import Count, Message, Share
 from shared.ledger.job_json import to_timestamp
 from shared.ledger.judgements import (
@@ -305,10 +307,15 @@ def check_part(metric: str, about: str) -> None:
 
 
 def with_elicited(request: Mapping[str, Any], result: Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return a job's request. If the request has no explanation, add the model's generated one."""
+    """Return a job's request with its explanation as one text. Explanations sent as fields are
+    written out. If the request has no explanation, add the model's generated one."""
     elicited = ((result or {}).get("elicitation") or {}).get("explanation")
     field = "statement" if "statement" in request else "explanation"
-    return {**request, field: request.get(field) or elicited} if elicited else dict(request)
+    explanation = request.get(field) or elicited
+    if isinstance(explanation, Mapping):
+        with suppress(ValidationError):  # written by another version
+            explanation = ExplanationFields.model_validate(explanation).written
+    return {**request, field: explanation} if explanation else dict(request)
 
 
 def field_of(evidence: Mapping[str, Any], judged: str) -> str:

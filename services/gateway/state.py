@@ -146,6 +146,9 @@ class State:
     summaries: TTLCache[str, ResultSummary] = field(  # by batch that has ended; likewise
         default_factory=lambda: TTLCache(MOST_SUMMARIES, SUMMARY_SECONDS)
     )
+    outcomes: TTLCache[str, Mapping[str, int]] = field(  # results per verdict, likewise
+        default_factory=lambda: TTLCache(MOST_TENANTS, SUMMARY_SECONDS)
+    )
 
     def model_names(self, *kinds: str) -> list[str]:
         """Return the names of the configured models of these kinds."""

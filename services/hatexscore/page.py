@@ -30,7 +30,14 @@ from services.hatexscore.vocabulary import (
 from shared.contracts.language_names import language_name
 from shared.reports.charts.engine import Caption, Chart
 from shared.reports.charts.shapes import strip
-from shared.reports.pages.page_text import Mark, MarkedText, pieces, significant
+from shared.reports.pages.page_text import (
+    Mark,
+    MarkedText,
+    pieces,
+    quote_links,
+    quote_marks,
+    significant,
+)
 from shared.reports.pages.report_design import (
     BAD,
     GOOD,
@@ -95,6 +102,8 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
     masks = (
         Mark(*match.span(), "mask", "masked") for match in MASK.finditer(report.masked_text or "")
     )
+    quotes = sentences.quotes(report)
+    links = quote_links(quote.quoted_as for quote in quotes)
     quoted = (
         Mark(
             quote.start,
@@ -103,17 +112,21 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
             "quoted"
             if quote.match == "exact"
             else f"quoted, similar by {significant(quote.value)}",
+            links.get(quote.quoted_as, ""),
         )
-        for quote in sentences.quotes(report)
+        for quote in quotes
         if quote.start is not None and quote.end is not None
     )
     return HatexscoreView(
         text=pieces(request.text, quoted) if request else None,
-        explanation=pieces(request.explanation_text, _explanation_marks(report))
+        explanation=pieces(
+            request.explanation_text,
+            [*_explanation_marks(report), *quote_marks(request.explanation_text, links, "quote")],
+        )
         if request
         else None,
         masked=None if report.masked_text is None else pieces(report.masked_text, masks),
-        quotes=sentences.quotes(report),
+        quotes=quotes,
         mentions=sentences.mentions(report),
         categories=sentences.categories(report),
         parts=_parts(report),

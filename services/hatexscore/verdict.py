@@ -316,8 +316,8 @@ def _about_this_post(report: HatexscoreResult) -> Check:
     words = report.post_words
     if words is None:
         return not_applicable(ABOUT, "The test of the quotes replaces this check.")
-    used = counted(words.words, "word")
     if words.words and words.weight >= words.needed:
+        used = counted(words.words, "word")
         return passed(
             ABOUT,
             f"The explanation uses {used} of the post, which shows that it is about this post.",
@@ -325,10 +325,12 @@ def _about_this_post(report: HatexscoreResult) -> Check:
     if words.similarity is not None and words.similarity >= ALIKE:
         alike = significant(words.similarity)
         return passed(ABOUT, f"The explanation paraphrases the post (similarity {alike}).")
+    shared = f"only {counted(words.words, 'content word')}" if words.words else "no content word"
     return not_tested(
         ABOUT,
         "not-about-post",
-        f"The explanation uses {used} of the post, so it could be about any post.",
+        f"The explanation shares {shared} with the post, quotes included, so it could be about "
+        "another post.",
     )
 
 

@@ -58,7 +58,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     "other-group": "Compare the groups that the post and the explanation name. They may be the "
     "same.",
     "attack-told": "Say that the post does not attack the group.",
-    "not-about-post": "Describe or quote the post.",
+    "not-about-post": "Describe the post, or quote more of its words.",
     "nothing-to-test": "Send an explanation that states which words lead to the label.",
     "one-of-two": _MORE,
     "no-later-stage": "Send the answers of at least one later stage.",

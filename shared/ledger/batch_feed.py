@@ -68,6 +68,13 @@ def open_batches(connection: Connection) -> list[OpenBatch]:
     return [OpenBatch(**row._asdict()) for row in rows]
 
 
+def model_waited_for(connection: Connection, batch_id: str) -> dict[str, str] | None:
+    """Return the `model` that a job of this batch waits for, with `state` and `detail`. Return None
+    if none waits for a model."""
+    query = select(jobs.c.waiting_for).where(jobs.c.batch_id == batch_id, IS_WAITING)
+    return connection.execute(query.limit(1)).scalar_one_or_none()
+
+
 @dataclass(frozen=True)
 class Load:
     """The number of open jobs that a batch has in a metric's batch queue."""

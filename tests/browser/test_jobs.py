@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 
 from services.registry import metrics
 from shared.ledger.tables import jobs
 from tests.browser.conftest import Filled, Visits, example, put
 from tests.browser.keyboard import grave
 from tests.browser.timing import Record, elements, tell
+from tests.gateway.judged import make_batch
 from tests.servers import finish_next
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
+LIT = re.compile(r"\blit\b")
 TOKENS = 1_000
 MOST_HTML, MOST_ELEMENTS = 200_000, 3_500
 
@@ -73,6 +76,42 @@ def test_a_word_of_the_post_is_asked_about_by_enter(
     expect(page.locator("#news")).to_contain_text("without these words")
     assert page.url.endswith(address)
     assert grave(page) == []
+
+
+def test_a_quotation_and_its_place_in_the_post_light_up_together(
+    open_gateway: str, engine: Engine, visits: Visits
+) -> None:
+    said = 'It says "quite friendly". Conclusion: the text is non-hateful.'
+    batch_id, [job_id] = make_batch(engine, [0.9], explanation=said)
+    start = len("post number 1 is ")
+    quote = {
+        "kind": "quote", "offsets_into": "text", "start": start, "end": start + 14,
+        "text": "quite friendly", "quoted_as": "quite friendly", "match": "exact", "value": 1.0,
+    }  # fmt: skip
+    with engine.begin() as connection:
+        result = connection.execute(select(jobs.c.result)).scalar_one() | {"evidence": [quote]}
+        connection.execute(jobs.update().values(result=result))
+    page = visits(open_gateway)
+    for address in (f"/jobs/{job_id}", f"/batches/{batch_id}"):
+        page.goto(address)
+        if "batches" in address:
+            page.get_by_role("link", name="line-1").click()
+        marks = page.locator(".texts mark[data-quote]")
+        expect(marks).to_have_count(2)
+        place, quotation = marks.first, marks.last
+        expect(quotation).to_have_attribute("tabindex", "-1")
+        page.get_by_role("button", name="Show texts").click()
+        expect(quotation).to_have_attribute("tabindex", "0")
+        for one, other in ((quotation, place), (place, quotation)):
+            one.hover()
+            expect(other).to_have_class(LIT)
+            page.mouse.move(0, 0)
+            expect(other).not_to_have_class(LIT)
+            one.focus()
+            expect(other).to_have_class(LIT)
+            one.blur()
+            expect(other).not_to_have_class(LIT)
+        assert grave(page) == []
 
 
 def test_a_hostile_text_is_shown_as_text(

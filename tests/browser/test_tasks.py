@@ -16,7 +16,7 @@ from shared.ledger import result_facts
 from shared.models import ports
 from shared.process.settings import Settings
 from shared.worker import tasks
-from tests.batches import WorkedScene
+from tests.batches import WorkedScene, line
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import grave
 from tests.gateway.judged import make_batch, run_reports
@@ -186,6 +186,21 @@ def test_an_uploaded_third_class_is_mapped(analyst: Analyst, worker: WorkedScene
     assert analyst.clicks == 3
     page.locator(".results tbody th a").click()
     expect(page.locator("#desk mark", has_text="idiots")).to_have_count(2)  # in both texts
+
+
+def test_a_running_batch_shows_what_is_scored_so_far(analyst: Analyst, worker: WorkedScene) -> None:
+    page = analyst.page
+    lines = [line(f"post-{number}", f"A fine post, number {number}.") for number in range(3)]
+    made = worker.read(worker.make(lines))
+    page.goto(f"/batches/{made['id']}")
+    expect(page.locator(".note")).to_contain_text("This batch is waiting ")
+    worker.feeder(batch_window=2).round()
+    worker.work()
+    worker.feeder(batch_window=2).round()  # the page hears of it
+    expect(page.get_by_role("region", name="Results so far")).to_contain_text("of 2 explanations")
+    expect(page.get_by_role("link", name="post-0")).to_be_visible()
+    assert grave(page) == []
+    assert analyst.clicks == 0
 
 
 def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:

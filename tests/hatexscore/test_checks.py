@@ -125,6 +125,17 @@ def test_a_template_does_not_hold_up(explanation: str) -> None:
     assert check(report, "about-this-post").reason == "not-about-post"
 
 
+def test_one_quoted_word_is_in_the_post_and_tells_little_of_it() -> None:
+    """A template can name one word, so both sentences are true together."""
+    said = 'The post says "library" and attacks nobody. Conclusion: the text is not hateful.'
+    report = judged(KIND, said, "non-hateful")
+    assert check(report, "quotes-in-post").sentence == "Every quote is in the post."
+    assert check(report, "about-this-post").sentence == (
+        "The explanation shares only 1 content word with the post, quotes included, so it could be "
+        "about another post."
+    )
+
+
 PARAPHRASE = "A reader is glad about a building for books. Conclusion: the text is not hateful."
 
 

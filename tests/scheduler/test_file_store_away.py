@@ -206,7 +206,7 @@ def test_a_private_input_that_cannot_be_read_is_searched_later(scene: Scene) -> 
 
 def test_the_page_and_the_counters_say_that_a_batch_waits(scene: Scene) -> None:
     batch = scene.make(LINES)
-    said, counted = "waiting for the file store", "touchstone_batches_waiting"
+    said, counted = "waiting because the file store", "touchstone_batches_waiting"
     with away(scene):
         wait_for_files(scene, batch)
         assert said in scene.client.get(f"/batches/{batch['id']}").text

@@ -29,6 +29,7 @@ from services.gateway.batch_csv import (
     warning_cells,
     why_none,
 )
+from services.gateway.pages.batch_report import FileSelection
 from services.gateway.pages.batches import get_batch
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import ResultQuery, query_to_take
@@ -181,10 +182,15 @@ async def results_html(
 
 
 async def lines_html(
-    batch: Batch, pairs: Sequence[tuple[str, str]], gateway: State, owner: Owner
+    batch: Batch,
+    pairs: Sequence[tuple[str, str]],
+    gateway: State,
+    owner: Owner,
+    name: str = "",
+    until: float | None = None,
 ) -> Response:
-    """Return the lines that the parameters select, with the report on them, as HTML. Raises
-    BadInput, NoReport."""
+    """Return the lines that the parameters select, with the report on them, as HTML. `name` and
+    `until` are those of a shared link. Raises BadInput, NoReport."""
     view = query_to_take(batch, batch.tenant, pairs)
     if view.is_whole:
         report = await _finished_report(batch, gateway)
@@ -196,7 +202,8 @@ async def lines_html(
             report = {}
         else:
             report = _result(job)
-    return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE)
+    shown = FileSelection([chip.text for chip in view.chips], name, until)
+    return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE, shown)
 
 
 @router.get("/shared/{tenant}/{metric}/{token}.html")
@@ -209,15 +216,16 @@ async def shared_lines(
     """Show the lines of a shared link to anybody who has the link. Raises NotThere if the link has
     expired or was deleted, and NoReport without a report."""
 
-    def read(connection: Connection) -> list[Any]:
-        links = saved_views.list_views(connection, tenant, f"shared {metric}").values()
-        return [link for link in links if hmac.compare_digest(link["token"], token)]
+    def read(connection: Connection) -> list[tuple[str, Any]]:
+        links = saved_views.list_views(connection, tenant, f"shared {metric}").items()
+        return [link for link in links if hmac.compare_digest(link[1]["token"], token)]
 
-    for link in await gateway.in_ledger(read):
+    for name, link in await gateway.in_ledger(read):
         if time.time() < link["until"]:
             batch = await find_batch(link["batch"], gateway, tenant)
             owner = Owner(tenant, most_open=gateway.settings.open_jobs)
-            response = await lines_html(batch, parse_qsl(link["query"]), gateway, owner)
+            pairs = parse_qsl(link["query"])
+            response = await lines_html(batch, pairs, gateway, owner, name, link["until"])
             response.headers["Content-Disposition"] = "inline"
             return response
     raise NotThere("This link has expired, or its owner has deleted it.")

@@ -338,7 +338,22 @@ class FileLines:
     provenance: Record
 
 
-def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
+@dataclass(frozen=True)
+class FileSelection:
+    """How the lines of an HTML file were selected. `filters` says it in words. A shared link has a
+    `name`, and `until`, the Unix time when it expires."""
+
+    filters: Sequence[str] = ()
+    name: str = ""
+    until: float | None = None
+
+
+WORST_LINES = FileSelection()
+
+
+def file_of(
+    batch: Batch, report: dict[str, Any], lines: FileLines, selection: FileSelection
+) -> str:
     """Return the report as one HTML file without scripts, external content or users' texts."""
     contract = reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
@@ -349,6 +364,7 @@ def file_of(batch: Batch, report: dict[str, Any], lines: FileLines) -> str:
         summary=summary_of(batch, report, inside=True),
         finding=outcome_of(contract, lines.counts, lines.why, report),
         is_metric=batch.metric in metrics(),
+        selection=selection,
         items=lines.rows,
         reasons=lines.counts.reasons,
         provenance=lines.provenance,

@@ -45,6 +45,7 @@ from services.gateway.pages.review import batch_agreement
 from services.gateway.pages.row_excerpts import SNIPPET, excerpt, fitted_rows
 from services.gateway.pages.saved_views import saved_views
 from services.gateway.pages.templates import checked_form, page
+from services.gateway.pages.waiting import in_queue, obstacle
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultCounts, ResultRow, ResultSummary
 from services.gateway.routes.batch_results import lines_report_job, report_job, write_facts
@@ -59,7 +60,7 @@ from services.registry import (
     surprising_words,
 )
 from shared.contracts.errors import ScoringError
-from shared.ledger import batches, files, judgements
+from shared.ledger import batch_feed, batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
@@ -67,6 +68,8 @@ from shared.ledger.judgements import SCORE
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
+SO_FAR = 20  # lines of a running batch
+MOST_COUNTED = 200_000  # lines whose verdicts one view of the list counts
 FEWEST_DONE = 5  # lines that tell how long the others take
 
 router = page_router()
@@ -84,11 +87,13 @@ async def batch_list(
     wanted = Slice(ON_A_PAGE, after=after, tenant=caller.tenant)
     listed, more = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     called = await file_names(listed, gateway, caller)
+    outcomes = await _outcomes(listed, gateway, caller)
     return page(
         request,
         "batches.html",
         batches=[batch_json(batch) for batch in listed],
         called=called,
+        outcomes=outcomes,
         older=f"/batches?after={listed[-1].id}" if more else None,
         first=after is None,
     )
@@ -102,6 +107,26 @@ async def file_names(listed: Sequence[Batch], gateway: State, caller: Caller) ->
         batch.id: names.get(batch.input_file_id, batch.metadata.get("uploaded")) for batch in listed
     }
     return {batch_id: name for batch_id, name in known.items() if name}
+
+
+async def _outcomes(
+    listed: Sequence[Batch], gateway: State, caller: Caller
+) -> dict[str, Mapping[str, int]]:
+    """Return the number of results per verdict of these batches. Complete counts are cached. If
+    the others have many lines, only the first of them are counted."""
+    counts = {one.id: gateway.outcomes[one.id] for one in listed if one.id in gateway.outcomes}
+    left, ids = MOST_COUNTED, []
+    for batch in listed:
+        if batch.id not in counts and batch.completed:
+            left -= batch.completed
+            ids += [batch.id] if left >= 0 else []
+    new = await gateway.in_ledger(
+        lambda connection: result_pages.verdict_counts(connection, caller.tenant, ids)
+    )
+    for batch in listed:
+        if batch.is_final and sum(new.get(batch.id, {}).values()) >= batch.completed > 0:
+            gateway.outcomes[batch.id] = new.get(batch.id, {})
+    return counts | new
 
 
 FACT_SECONDS = 0.3  # of a first look at a large batch; the rest is read while the page says so
@@ -143,6 +168,14 @@ class Results:
         return self.whole.counts
 
 
+@dataclass(frozen=True)
+class PartialResults:
+    """The results of a batch that is still running: a summary, and the worst lines."""
+
+    card: AnswerCard
+    rows: list[ResultRow]
+
+
 @router.get("/batches/{batch_id}")
 async def batch_page(
     request: Request,
@@ -175,8 +208,9 @@ async def batch_page(
         request,
         "batch.html",
         batch=batch_json(batch),
-        waits=None if batch.is_final else batch.waits,
+        waits=None if batch.is_final else await _why_waiting(batch, gateway),
         seconds_left=None if batch.is_final else _seconds_left(batch),
+        so_far=None if batch.is_final else await _so_far(batch, gateway),
         contract=contracts().get(batch.metric),
         results=await _results(batch, gateway, request) if ended else None,
         is_metric=batch.metric in metrics(),
@@ -319,6 +353,31 @@ async def _report(
         )
     summary = await run_in_threadpool(summary_of, batch, job.result, inside=not view.is_whole)
     return BatchReportState(summary, job.result, job)
+
+
+async def _why_waiting(batch: Batch, gateway: State) -> str:
+    """Return a phrase that follows "waiting", or "" if lines are being scored."""
+    if batch.waits:
+        return f"because {batch.waits}"
+    if batch.status != "in_progress":
+        return ""
+    model = await gateway.in_ledger(lambda one: batch_feed.model_waited_for(one, batch.id))
+    why = obstacle(gateway, batch.metric, model)
+    return why if why or batch.completed + batch.failed else await in_queue(batch.metric)
+
+
+async def _so_far(batch: Batch, gateway: State) -> PartialResults | None:
+    """Return the results of a running batch, or None without any."""
+    await write_facts(gateway, batch, 0)
+    view = parse_query(batch, batch.tenant, ())
+
+    def read(connection: Connection) -> PartialResults:
+        rows = result_pages.rows_of(connection, view.filter, view.order, SO_FAR).rows
+        counts = result_pages.card_counts(connection, view.filter)
+        return PartialResults(card_of(view, reported().get(batch.metric), counts), rows)
+
+    partial = await gateway.in_ledger(read)
+    return partial if partial.rows else None
 
 
 async def _results(batch: Batch, gateway: State, request: Request) -> Results:

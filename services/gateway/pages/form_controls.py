@@ -25,7 +25,8 @@ from shared.contracts.service import MetricContract
 
 PREFIX = "field."
 HIDDEN = frozenset({"webhook", "metadata", "context", "trace"})
-FIRST = ("model", "rationale", "variant", "language", "seed")  # of "Basic", after the texts
+FIRST = ("model", "rationale", "language")  # after the texts
+MOST_BASIC = 8  # fields that are always shown, texts included
 MOST_DEFAULT = 24  # characters of a default that is shown
 DEEPEST = 3  # messages within messages
 SPAN = {"start", "end"}
@@ -56,11 +57,16 @@ def form_inputs(metric: str) -> tuple[FormInput, ...]:
 
 def form_groups(metric: str) -> list[tuple[str, list[FormInput], bool]]:
     """Return the groups of inputs in the order of the form, as (name, inputs, True if the group is
-    basic). A group is one field of the request or one of its `options`."""
+    basic). A group is one field of the request or one of its `options`. The first fields are
+    basic, at most `MOST_BASIC` including the texts."""
     found: dict[str, list[FormInput]] = {}
     for one in form_inputs(metric):
         found.setdefault(one.group, []).append(one)
-    return [(group, inputs, inputs[0].is_basic) for group, inputs in found.items()]
+    room = MOST_BASIC - len(metrics()[metric].form)
+    return [
+        (group, inputs, inputs[0].is_basic and place < room)
+        for place, (group, inputs) in enumerate(found.items())
+    ]
 
 
 def fill_inputs(

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
-from services.gateway.judgement_views import field_of
+from services.gateway.judgement_views import field_of, with_elicited
 from services.gateway.state import State
 from services.registry import metrics, reported
 from shared.contracts.errors import UnknownJob
@@ -17,7 +16,7 @@ from shared.ledger import jobs
 from shared.ledger.batches import Batch
 from shared.ledger.jobs import Job
 from shared.ledger.tables import result_facts
-from shared.reports.pages.page_text import Mark, MarkedText, pieces
+from shared.reports.pages.page_text import Mark, MarkedText, pieces, quote_links, quote_marks
 
 
 @dataclass(frozen=True)
@@ -77,7 +76,8 @@ def texts_of(job: Job) -> list[JobText]:
         return _elicited_texts(job)
     judged = contract.facts.text
     named = [judged, *(field.name for field in contract.form if field.name != judged)]
-    texts = [(name, job.request.get(name)) for name in named]
+    request = with_elicited(job.request, job.result)
+    texts = [(name, request.get(name)) for name in named]
     return [
         JobText(name, pieces(text, result_spans(job, name)))
         for name, text in texts
@@ -107,23 +107,18 @@ def result_spans(job: Job, name: str = "") -> list[Mark]:
     contract = metrics().get(job.metric)
     judged = "text" if contract is None else contract.facts.text
     evidence = (job.result or {}).get("evidence") or ()
-    text = job.request.get(name) if name != judged else None
-    quotes = _quotes(evidence, text) if isinstance(text, str) else ()
-    return [*_spans(evidence, name or judged, judged), *quotes]
+    links = quote_links(item.get("quoted_as") for item in evidence if isinstance(item, Mapping))
+    marks = list(_spans(evidence, name or judged, judged, links))
+    if name and name != judged:
+        text = with_elicited(job.request, job.result).get(name)
+        marks += quote_marks(text, links, "evidence") if isinstance(text, str) else ()
+    return marks
 
 
-def _quotes(evidence: Any, text: str) -> Iterator[Mark]:
-    """Yield a highlight for each place where `text` repeats a quote that the evidence lists."""
-    written = (item.get("quoted_as") for item in evidence if isinstance(item, Mapping))
-    for quote in {quote for quote in written if isinstance(quote, str) and quote}:
-        word = r"[a-zA-Z0-9]"
-        for match in re.finditer(rf"(?<!{word}){re.escape(quote)}(?!{word})", text):
-            yield Mark(*match.span(), "evidence", "quote")
-
-
-def _spans(evidence: Any, name: str, judged: str) -> Iterator[Mark]:
+def _spans(evidence: Any, name: str, judged: str, links: Mapping[str, str]) -> Iterator[Mark]:
     for item in evidence:
         if isinstance(item, Mapping) and field_of(item, judged) == name:
             start, end, kind = item.get("start"), item.get("end"), str(item.get("kind", ""))
             if isinstance(start, int) and isinstance(end, int) and start < end:
-                yield Mark(start, end, "evidence", kind.replace("_", " "))
+                link = links.get(item.get("quoted_as", ""), "")
+                yield Mark(start, end, "evidence", kind.replace("_", " "), link)

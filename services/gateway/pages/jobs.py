@@ -24,6 +24,7 @@ from services.gateway.pages import result_tables, reviewers, templates
 from services.gateway.pages.job_versions import compared, other_results, version_history
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, checked_form, page, render
+from services.gateway.pages.waiting import in_queue, obstacle
 from services.gateway.refusals import InvalidBody
 from services.gateway.routes.events import stream
 from services.gateway.routes.jobs import BATCH_ID, JOB_ID, find_job, validate_id
@@ -119,7 +120,10 @@ async def job_page(
     if asked is not None and (asked.request.get("metadata") or {}).get(EDITED) != job.id:
         raise UnknownJob("this job does not test words of that job")
     context["lens"] = asked and {"job": asked, "answer": _lens(asked)}
-    context["worker"] = gateway.models.workers.get(job.metric.removesuffix("-report"))
+    why = ""
+    if job.status == "queued":
+        why = obstacle(gateway, job.metric, job.waiting_for) or await in_queue(job.metric)
+    context["waits"] = why
     return page(
         request, "job.html", lines=lines, metadata=_metadata(job, lines), **related, **context
     )

@@ -53,6 +53,7 @@ WHY = {  # a reason for no test in plain words; all others are words already
     "conclusion-unread": "unclear wording",
     "model-disagrees": "the judge disagrees with the decision",
     "label-unknown": "no decision sent",
+    "not-about-post": "could be about another post",
 }
 ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.

@@ -39,14 +39,15 @@ router = page_router()
 
 @dataclass(frozen=True)
 class SavedEntry:
-    """A saved view, column mapping or shared link. `kind` is one of `KINDS`. `address` is only set
-    for a link."""
+    """A saved view, column mapping or shared link. `kind` is one of `KINDS`. Only a link has an
+    `address`, and `until`, the Unix time when it expires."""
 
     kind: str
     metric: str
     name: str
     summary: str
-    address: str
+    address: str = ""
+    until: float | None = None
 
 
 def is_name(name: str) -> bool:
@@ -81,15 +82,16 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
     return page(request, "views.html", saved=saved, kinds=KINDS)
 
 
-def _summary(value: Any, shared: str) -> tuple[str, str]:
-    """Return (description, address). The description of a mapping is a list of field=column. Only a
-    shared link has an address."""
+def _summary(value: Any, shared: str) -> tuple[Any, ...]:
+    """Return (description,), or (description, address, expiry time) of a shared link. The
+    description of a mapping is a list of field=column."""
     if isinstance(value, str):
-        return value, ""
+        return (value,)
     if isinstance(value, dict):
-        return f"{value['batch']} {value['query']}", f"{shared}/{value['token']}.html"
+        address = f"{shared}/{value['token']}.html"
+        return f"{value['batch']} {value['query']}", address, value["until"]
     pairs = (f"{name[2:] or 'metadata'}={column}" for name, column in value if column)
-    return ", ".join(pairs), ""
+    return (", ".join(pairs),)
 
 
 @router.post("/views")

@@ -42,7 +42,7 @@ from shared.reports.pages.page_text import (
     span,
     thousands,
 )
-from shared.reports.pages.report_summary import fold_alike
+from shared.reports.pages.report_summary import fold_alike, verdict_phrase
 
 STATIC = Path(__file__).with_name("static")
 REVEAL_COOKIE = "touchstone_reveal"
@@ -103,6 +103,7 @@ def environment() -> Environment:
         "fold_alike": fold_alike,
         "span": span,
         "thousands": thousands,
+        "verdict_phrase": verdict_phrase,
     }
     return new
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from fastapi import Request
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 from starlette.responses import RedirectResponse, Response
 
 from services import registry
@@ -23,6 +23,7 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.score_again import build_requests
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import InvalidBody
+from services.gateway.results.result_pages import explanation_start
 from services.gateway.routes.jobs import find_job
 from services.gateway.routes.scores import check_request, commit, wait_for_job
 from services.gateway.state import Gateway
@@ -179,14 +180,11 @@ async def text_page(request: Request, text_key: str, gateway: Gateway, caller: V
 def _results(connection: Connection, caller: Caller, text_key: str) -> list[TextResult]:
     """Return results by metric, variant and model, newest first."""
     facts = result_facts.c
-    sent = jobs_table.c.request["explanation"].as_string()
-    elicited = jobs_table.c.result["elicitation"]["explanation"].as_string()
-    explanation = func.left(func.coalesce(sent, elicited), BEGINNING)
     where = facts.batch_id, facts.line, facts.finished_at
     kind = facts.metric, facts.variant, facts.model
     query = (
         select(facts.job_id, *kind, facts.verdict, facts.score, facts.sentence)
-        .add_columns(*where, explanation)
+        .add_columns(*where, explanation_start(BEGINNING))
         .select_from(result_facts.join(jobs_table, jobs_table.c.id == facts.job_id))
         .where(facts.tenant == caller.tenant, facts.text_key == text_key)
         .where(facts.job_id.is_not(None))

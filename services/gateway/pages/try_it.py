@@ -30,6 +30,7 @@ from services.gateway.pages.job_versions import set_parent
 from services.gateway.pages.jobs import MOST_PASTED, code_samples, request_of
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import checked_form, page
+from services.gateway.pages.terms import terms
 from services.gateway.refusals import BodyTooLarge, InvalidBody
 from services.gateway.routes.jobs import find_job
 from services.gateway.routes.scores import check_request, commit, wait_for_job
@@ -113,7 +114,6 @@ def _as_json(body: Mapping[str, Any]) -> str:
     return json.dumps(body, indent=1) if HALVES.search(text) else text
 
 
-FIRST = "hatexscore"  # its default model is in the image, and its form takes two texts
 ENCODED = 3  # bytes of a form for one of the request: every one may be written as %XX
 MOST_CONTROLS = 2_000  # inputs of a form: tables have one for each cell
 
@@ -263,9 +263,17 @@ def _marked(job_request: JobRequest, parent: str) -> JobRequest:
     return job_request.model_copy(update={"metadata": metadata | {EDITED: parent}})
 
 
+def listed_metrics() -> list[MetricContract]:
+    """Return the metrics in the order of the guide and of `terms.toml`. Further metrics follow."""
+    order = list(terms())
+    return sorted(
+        metrics().values(),
+        key=lambda one: order.index(one.name) if one.name in order else len(order),
+    )
+
+
 def _find_metric(name: str) -> MetricContract:
-    known = metrics()
-    return known.get(name) or known.get(FIRST) or next(iter(known.values()))
+    return metrics().get(name) or listed_metrics()[0]
 
 
 def _request_of(metric: MetricContract, form: Form, *, limit: int) -> JobRequest:
@@ -298,7 +306,7 @@ def _form_page(
         "try.html",
         200 if error is None else error.status,
         trial=trial,
-        metrics=list(metrics().values()),
+        metrics=listed_metrics(),
         fields=trial.metric.form,
         groups=form_groups(trial.metric.name),
         usual=fill_form(trial.metric, {}).controls,

@@ -491,6 +491,22 @@ def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
     return CardCounts(*counts)
 
 
+def verdict_counts(
+    connection: Connection, tenant: str, batch_ids: Sequence[str]
+) -> dict[str, dict[str, int]]:
+    """Count the results of each batch by verdict."""
+    group = FACTS.batch_id, FACTS.verdict
+    rows = connection.execute(
+        select(*group, func.count())
+        .where(FACTS.tenant == tenant, FACTS.batch_id.in_(batch_ids), FACTS.verdict.is_not(None))
+        .group_by(*group)
+    )
+    counts: dict[str, dict[str, int]] = {}
+    for batch_id, verdict, count in rows:
+        counts.setdefault(batch_id, {})[verdict] = count
+    return counts
+
+
 def count_untested(connection: Connection, selection: ResultFilter, most: int) -> dict[str, int]:
     """Return the number of results that have no test, by reason code, for the `most` frequent
     reasons. The most frequent comes first."""
@@ -561,13 +577,19 @@ def summary_of(
     )
 
 
-def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
-    """Return the beginning of each job's explanation, from the request or from a model."""
+def explanation_start(length: int) -> ColumnElement[Any]:
+    """Return the beginning of a job's explanation: of the request, of one of its fields, or of a
+    model."""
+    sent = jobs.c.request["explanation"]
+    fields = sent["text"], sent["reasons"][0], sent["quotes"][0], sent
     elicited = jobs.c.result["elicitation"]["explanation"].as_string()
-    explanation = func.coalesce(
-        func.nullif(jobs.c.request["explanation"].as_string(), ""), elicited
-    )
-    query = select(jobs.c.id, func.left(explanation, SNIPPET)).where(
+    texts = (func.nullif(one.as_string(), "") for one in fields)
+    return func.left(func.coalesce(*texts, elicited), length)
+
+
+def explanations_of(connection: Connection, tenant: str, ids: Sequence[str]) -> dict[str, str]:
+    """Return the beginning of each job's explanation."""
+    query = select(jobs.c.id, explanation_start(SNIPPET)).where(
         jobs.c.id.in_(list(ids)), jobs.c.tenant == tenant
     )
     return {job: explanation for job, explanation in connection.execute(query) if explanation}

@@ -21,7 +21,13 @@ from services.gateway.answer_headers import IS_HEAD
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import accepted, parse_wait
 from services.gateway.pages.batch_outcome import MOST_REASONS
-from services.gateway.pages.batch_report import FILE_POLICY, FileLines, file_of
+from services.gateway.pages.batch_report import (
+    FILE_POLICY,
+    WORST_LINES,
+    FileLines,
+    FileSelection,
+    file_of,
+)
 from services.gateway.refusals import NoReport, UnknownPlot, problem_response
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultFilter, ResultOrder
@@ -201,9 +207,10 @@ async def as_html(
     gateway: State,
     selection: ResultFilter | None = None,
     most: int = WORST,
+    shown: FileSelection = WORST_LINES,
 ) -> Response:
     """Return the finished report as an HTML file. `selection` selects the lines to include, by
-    default the most surprising ones."""
+    default the most surprising ones. `shown` describes the selection."""
     await write_facts(gateway, batch)
     higher = surprising_rules(batch.metric).higher_is_better
     view = selection or ResultFilter(tenant=batch.tenant, batch_id=batch.id)
@@ -218,7 +225,8 @@ async def as_html(
             result_pages.provenance_of(connection, view),
         )
 
-    html = await run_in_threadpool(file_of, batch, report, await gateway.in_ledger(read))
+    lines = await gateway.in_ledger(read)
+    html = await run_in_threadpool(file_of, batch, report, lines, shown)
     return HTMLResponse(
         html,
         headers=download_headers(f"{batch.id}.html") | {"Content-Security-Policy": FILE_POLICY},

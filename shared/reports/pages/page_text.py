@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import groupby, pairwise
@@ -25,6 +25,7 @@ class Mark:
     end: int
     kind: str  # the CSS class is `mark-<kind>`
     label: str = ""  # for readers who cannot see the colour
+    link: str = ""  # of a quotation: the same in the text that is quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,10 @@ class MarkedText:
     @property
     def label(self) -> str:
         return "; ".join(dict.fromkeys(mark.label for mark in self.marks if mark.label))
+
+    @property
+    def links(self) -> str:
+        return " ".join(dict.fromkeys(mark.link for mark in self.marks if mark.link))
 
 
 def pieces(text: str, marks: Iterable[Mark]) -> list[MarkedText]:
@@ -59,6 +64,20 @@ def pieces(text: str, marks: Iterable[Mark]) -> list[MarkedText]:
             upcoming += 1
         result.append(MarkedText(text[start:end], tuple(covering)))
     return result
+
+
+def quote_links(quotes: Iterable[object]) -> dict[str, str]:
+    """Map each different quotation to the link that its marks in both texts share."""
+    written = dict.fromkeys(quote for quote in quotes if isinstance(quote, str) and quote)
+    return {quote: str(number) for number, quote in enumerate(written)}
+
+
+def quote_marks(text: str, links: Mapping[str, str], kind: str) -> Iterator[Mark]:
+    """Yield a mark for each place where `text` repeats one of the quotations in `links`."""
+    word = r"[a-zA-Z0-9]"
+    for quote, link in links.items():
+        for match in re.finditer(rf"(?<!{word}){re.escape(quote)}(?!{word})", text):
+            yield Mark(*match.span(), kind, "quote", link)
 
 
 LEVELS = 9

@@ -128,6 +128,11 @@ def shown(answer: httpx.Response) -> list[int]:
     return [int(found) for found in lines]
 
 
+def outcomes(answer: httpx.Response) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return re.findall('data-h="Outcome">([^<]*)<', answer.text)
+
+
 class TestList:
     """`/batches`."""
 
@@ -139,6 +144,16 @@ class TestList:
         pages = first.text + scene.client.get(older[1]).text
         assert re.findall(r'href="/batches/(batch_[0-9a-f]{32})"', pages) == ids[::-1]
         assert scene.client.get("/batches", params={"after": "x"}).status_code == 422
+
+    def test_each_has_its_outcome(self, scene: Judged) -> None:
+        made = scene.finish(scene.make(LINES))
+        scene.make([line("a", "a")])
+        page = scene.client.get("/batches")
+        assert outcomes(page) == ["0 done", "4 done, 1 failed"]  # the results table is not written
+        scene.client.get(f"/batches/{made['id']}")
+        assert outcomes(scene.client.get("/batches"))[1] == (
+            "1 has a problem, 3 could not be tested, 1 failed"
+        )
 
     def test_none_is_said(self, client: httpx.Client) -> None:
         assert "No batch yet" in client.get("/batches").text
@@ -157,6 +172,18 @@ class TestOpen:
         cancelled = scene.client.post(f"/batches/{made['id']}/cancel", data=form)
         assert cancelled.status_code == 303
         assert scene.batch(made)["status"] == "cancelling"
+
+    def test_it_shows_what_is_scored_so_far_and_why_it_waits(self, scene: Judged) -> None:
+        made = scene.read(scene.make(LINES))
+        waiting = scene.client.get(f"/batches/{made['id']}").text
+        assert "Results so far" not in waiting
+        assert "This batch is waiting " in waiting
+        scene.feeder(batch_window=2).round()
+        scene.work()
+        scene.feeder(batch_window=2).round()
+        page = scene.client.get(f"/batches/{made['id']}").text
+        assert "None of 2 explanations could be checked." in page.partition("Results so far")[2]
+        assert re.search(r'href="/jobs/job_[0-9a-f]+"><bdi>fine</bdi>', page)
 
     def test_nothing_can_be_taken_away_yet(self, scene: Judged) -> None:
         made = scene.read(scene.make(LINES))

@@ -197,6 +197,9 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     assert shown.headers["content-disposition"] == "inline"
     assert "quite friendly" not in shown.text
     assert shown.text.count("✓") == 2
+    for said in ("<bdi>good ones</bdi>", "It works until", "2 of 3", "verdict: holds up"):
+        assert said in shown.text
+    assert "Read-only link</a> until" in listed.text
     refused = other.post("/views", data=form | {"csrf": token(other.get("/views"))})
     assert refused.status_code == 404  # the batch of somebody else
     for wrong in (link[1].replace(".html", "x.html"), f"/shared/own/hatexscore/{'0' * 32}.html"):
@@ -301,6 +304,31 @@ def test_a_line_is_opened_as_a_page_or_as_a_part_of_one(
     assert part.headers["cache-control"] == "no-store"
     assert client.get(f"/batches/{batch_id}?open=3").status_code == 404
     assert client.get(f"/batches/{batch_id}?open=x").status_code == 422
+
+
+def test_quotations_sent_as_fields_are_marked_in_both_texts(
+    client: httpx.Client, engine: Engine
+) -> None:
+    fields = {"decision": "non-hateful", "quotes": ["quite friendly"], "text": "It greets people."}
+    batch_id, [job_id] = make_batch(engine, [0.9], explanation=fields)
+    start = len("post number 1 is ")
+    quote = {
+        "kind": "quote", "offsets_into": "text", "start": start, "end": start + 14,
+        "text": "quite friendly", "quoted_as": "quite friendly", "match": "exact", "value": 1.0,
+    }  # fmt: skip
+    with engine.begin() as connection:
+        result = connection.execute(select(jobs.c.result)).scalar_one() | {"evidence": [quote]}
+        connection.execute(jobs.update().values(result=result))
+    table = client.get(f"/batches/{batch_id}").text  # the results table is written
+    assert re.search('class="snippet said">.*>It greets people.<', table)
+    line = client.get(f"/batches/{batch_id}?open=1").text
+    for page in (line, client.get(f"/jobs/{job_id}").text):
+        assert (
+            re.findall(r'data-quote="(\d+)"[^>]*>(quite friendly)<', page)
+            == [("0", "quite friendly")] * 2
+        )
+        assert "It greets people." in page
+        assert "Quote: “" in page
 
 
 @pytest.mark.usefixtures("_filled")

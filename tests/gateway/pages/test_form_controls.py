@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 
 import httpx
 import pytest
 
-from services.gateway.pages.form_controls import PREFIX, form_inputs
+from services.gateway.pages.form_controls import PREFIX, form_groups, form_inputs
 from services.gateway.pages.form_input import TABLES, FormInput
-from services.gateway.pages.try_it import body_of, fill_form, form_of_body, sent
+from services.gateway.pages.try_it import body_of, fill_form, form_of_body, listed_metrics, sent
 from services.registry import metrics, page_details
 from shared.contracts.fields import merge_fields
+from tests.end_to_end.service import ROOT
 from tests.gateway.pages.test_pages import token
 
 
@@ -46,6 +48,24 @@ def test_a_form_says_the_example_that_fills_it(metric: str) -> None:
         again = sent(contract, typed | {"rest": form.rest})
         wanted = contract.request.model_validate(merge_fields(page_details(metric), example))
         assert contract.request.model_validate(body_of(contract, again)) == wanted
+
+
+def test_metrics_are_in_the_order_of_the_guide_and_have_a_question() -> None:
+    guide = (ROOT / "docs/guide/which-metric.md").read_text("utf-8")
+    assert [one.name for one in listed_metrics()] == re.findall(r"\(metrics/(\w+)\.md\)", guide)
+    assert [one.name for one in listed_metrics() if "?" not in one.summary] == []
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_at_most_eight_fields_are_basic(metric: str) -> None:
+    contract = metrics()[metric]
+    basic = {name for name, _, is_basic in form_groups(metric) if is_basic}
+    fields = contract.request.model_fields.items()
+    required = {name for name, field in fields if field.is_required()}
+    texts = {field.name for field in contract.form}
+    assert len(basic) + len(texts) <= 8
+    assert required <= basic | texts
+    assert not basic & {"variant", "seed"}
 
 
 def test_numbers_have_their_bounds_and_choices_their_words() -> None:

@@ -89,10 +89,14 @@ def test_workers_that_start_and_jobs_that_lost_theirs_are_said(
     assert client.get("/readyz").json()["workers"]["ftc"] == "no worker"
 
 
-def test_the_page_of_a_job_says_that_its_worker_is_starting(client: httpx.Client) -> None:
+def test_the_page_of_a_job_says_why_it_waits(client: httpx.Client) -> None:
     WorkerSender(["hatexscore"], lambda: {"worker": "is warming up"}).report()
     job_id = client.post(URL, json=GOOD).json()["id"]
-    eventually(lambda: "waiting: its worker is warming up…" in client.get(f"/jobs/{job_id}").text)
+    page = f"/jobs/{job_id}"
+    eventually(lambda: "waiting because its worker is warming up" in client.get(page).text)
+    WorkerSender(["hatexscore"], dict).report()
+    said = "waiting for a worker; requests in its queue: 1"
+    eventually(lambda: said in client.get(page).text)
 
 
 def test_a_gateway_lists_the_services_that_it_serves_alone(chosen: Settings) -> None:

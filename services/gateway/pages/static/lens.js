@@ -7,7 +7,7 @@
     const chosen = document.getSelection();
     const post = chosen.anchorNode?.parentElement?.closest("[data-of=text]:not([aria-hidden])");
     if (!words() || !post || chosen.isCollapsed) return;
-    words().value = marks.bare(chosen.getRangeAt(0)).join("").replace(/\s+/g, " ").trim();
+    words().value = marks.bare(chosen.getRangeAt(0).cloneContents()).join("").replace(/\s+/g, " ").trim();
   });
   document.addEventListener("keydown", (event) => {
     const isControl = event.target.closest("a, button, input, select, summary, textarea");

@@ -44,22 +44,15 @@ const marks = (() => {
   };
 
   // The characters of a stretch of a text that is shown, without the labels of its marks.
-  const bare = (range) => {
-    const copy = range.cloneContents();
+  const bare = (copy) => {
     for (const hidden of copy.querySelectorAll(".visually-hidden")) hidden.remove();
     return [...copy.textContent];
-  };
-  const block = (name) => document.querySelector(`.block[data-of="${CSS.escape(name)}"]`);
-  const textOf = (one) => {
-    const range = document.createRange();
-    range.selectNodeContents(one);
-    return bare(range);
   };
   let last = null;  // a click on the button may end the selection
   const inMarks = (field) => {
     const put = listed(field, (line) => {
-      const span = /^([a-z_]+) (\d+)-(\d+)$/.exec(line), source = span && block(span[1]);
-      return source ? textOf(source).slice(+span[2], +span[3]).join("") : line;
+      const span = /^([a-z_]+) (\d+)-(\d+)$/.exec(line), source = span && document.querySelector(`.block[data-of=${span[1]}]`);
+      return source ? bare(source.cloneNode(true)).slice(+span[2], +span[3]).join("") : line;
     });
     const mark = () => {
       const first = last?.startContainer, own = first?.nodeType === Node.TEXT_NODE ? first.parentElement : first;
@@ -72,7 +65,7 @@ const marks = (() => {
       const before = document.createRange();
       before.setStart(source, 0);
       before.setEnd(last.startContainer, last.startOffset);
-      const chosen = bare(last), start = bare(before).length;
+      const chosen = bare(last.cloneContents()), start = bare(before.cloneContents()).length;
       let [from, to] = [0, chosen.length];
       while (from < to && /\s/.test(chosen[from])) from++;
       while (to > from && /\s/.test(chosen[to - 1])) to--;
