@@ -93,7 +93,10 @@ def _add_data(made: argparse.ArgumentParser) -> None:
         help="Cell that stands for a label, such as hateful=1 non-hateful=normal.",
     )  # fmt: skip
     made.add_argument(
-        "--rows", type=whole(1, sys.maxsize), metavar="N", help="Rows of each data set, drawn by the seed."
+        "--rows",
+        type=whole(1, sys.maxsize),
+        metavar="N",
+        help="Rows of each data set, drawn by the seed.",
     )
 
 

@@ -36,7 +36,7 @@ app = App(
     help_format="markdown",
     version_flags=(),
     default_parameter=Parameter(
-        negative=(), show_default=lambda value: str(value) if value else None
+        negative="", show_default=lambda value: str(value) if value else None
     ),
     result_action="return_value",
     suppress_keyboard_interrupt=False,

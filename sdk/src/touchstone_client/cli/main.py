@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from pydantic import ValidationError
 
 from touchstone_client._http import CLIENT_VERSION, Access, Http, Request
@@ -63,8 +63,7 @@ def main(arguments: list[str] | None = None) -> int:
             return _of_the_service(words[0], words[1:])
         return app.meta(words, exit_on_error=False, print_error=False) or DONE
     except CycloptsError as error:
-        command = " ".join(["touchstone", *(error.command_chain or ())])
-        return _fail(f"{error} `{command} --help` shows how to use it.", WRONG)
+        return _fail(_usage(error), WRONG)
     except BrokenPipeError:
         _forget_stdout()
         return DONE
@@ -188,6 +187,14 @@ def _version(url: str | None) -> int:
         http.close()
     sys.stdout.write(f"service {answer.headers.get('x-touchstone-version', 'unknown')}\n")
     return DONE
+
+
+def _usage(error: CycloptsError) -> str:
+    """Return what is wrong with the command line, and the command that prints its help."""
+    if isinstance(error, UnknownOptionError):  # suggest the options of all commands, too
+        error.argument_collection.extend(app.meta.assemble_argument_collection())
+    command = " ".join(["touchstone", *(error.command_chain or ())])
+    return f"{error} `{command} --help` shows how to use it."
 
 
 def _words(error: Exception) -> str:
