@@ -569,10 +569,7 @@ def test_every_help_is_a_sentence() -> None:
     """As a new user reads it: what a command or an option does, with its capital and full stop."""
     for words, command in [([], app), *commands()]:
         assert command.help.partition("\n\n")[0].endswith("."), words
-        for each in (
-            *command.assemble_argument_collection(),
-            *app.meta.assemble_argument_collection(),
-        ):
+        for each in (*arguments_of(command), *arguments_of(app.meta)):
             if each.show:
                 said = each.parameter.help or ""
                 assert said[:1].isupper(), (words, each.names, said)
