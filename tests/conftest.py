@@ -183,6 +183,8 @@ def _no_switch_stays() -> Iterator[None]:
         os.environ.pop(OFFLINE, None)
     else:
         os.environ[OFFLINE] = before
+    if hub := sys.modules.get("huggingface_hub.constants"):  # it reads the variable when imported
+        hub.HF_HUB_OFFLINE = before is not None  # type: ignore[attr-defined]
 
 
 @pytest.fixture(scope="session")

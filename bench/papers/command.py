@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -34,7 +34,6 @@ from shared.statistics.bootstrap import Resampling
 from touchstone_client._sync.client import Touchstone
 from touchstone_client.cli.main import api_key
 from touchstone_client.cli.output import DONE, INTERRUPTED, REFUSED, SOME_FAILED, WRONG
-from touchstone_client.cli.parser import Parser, at_least_one
 from touchstone_client.errors import TouchstoneError
 
 PAPERS: dict[str, Paper] = {
@@ -46,7 +45,7 @@ EMBEDDED = ""  # `--local` without a file
 
 
 def parser() -> argparse.ArgumentParser:
-    made = Parser(prog="touchstone bench", description=__doc__)
+    made = argparse.ArgumentParser(prog="touchstone bench", description=__doc__)
     made.add_argument(
         "paper", choices=sorted(PAPERS), metavar="PAPER", help=f"One of {', '.join(PAPERS)}."
     )
@@ -57,7 +56,7 @@ def parser() -> argparse.ArgumentParser:
     _add_requests(made)
     made.add_argument(
         "--resamples",
-        type=resample_count,
+        type=whole(FEWEST_RESAMPLES, MOST_RESAMPLES),
         default=2_000,
         help="Resamples of the intervals (default 2000).",
     )
@@ -94,17 +93,22 @@ def _add_data(made: argparse.ArgumentParser) -> None:
         help="Cell that stands for a label, such as hateful=1 non-hateful=normal.",
     )  # fmt: skip
     made.add_argument(
-        "--rows", type=at_least_one, metavar="N", help="Rows of each data set, drawn by the seed."
+        "--rows",
+        type=whole(1, sys.maxsize),
+        metavar="N",
+        help="Rows of each data set, drawn by the seed.",
     )
 
 
-def resample_count(text: str) -> int:
-    """Parse a number of resamples, at most that of a batch report."""
-    if not text.isdecimal() or not FEWEST_RESAMPLES <= int(text) <= MOST_RESAMPLES:
-        raise argparse.ArgumentTypeError(
-            f"{text!r} is not a number from {FEWEST_RESAMPLES} to {MOST_RESAMPLES}"
-        )
-    return int(text)
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Return a function that parses a whole number from `least` to `most`."""
+
+    def parse(text: str) -> int:
+        if not text.isdecimal() or not least <= int(text) <= most:
+            raise argparse.ArgumentTypeError(f"{text!r} is not a number from {least} to {most}")
+        return int(text)
+
+    return parse
 
 
 def _add_requests(made: argparse.ArgumentParser) -> None:
@@ -126,7 +130,8 @@ def _add_requests(made: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run the command and return its exit status, like `touchstone`."""
+    """Run the command and return its exit status, like `touchstone`. Raises SystemExit for an
+    unknown option."""
     asked = parser().parse_args(arguments)
     try:
         return run(asked)

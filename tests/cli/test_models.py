@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from huggingface_hub import constants
 from safetensors.torch import load_file
 
 from cli.models import command as models_command
@@ -21,7 +22,7 @@ from cli.models.entries import replace as replace_entry
 from cli.models.entries import set_key
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import folder_sha256
-from shared.process.settings import settings
+from shared.process.settings import disable_download, settings
 from tests.cli.hub_double import HubDouble, hub_double
 from tests.end_to_end.service import ROOT
 from tests.tiny_models.encoders import ENCODERS, save_encoder
@@ -601,3 +602,11 @@ def test_reloading_says_which_entries_stay_out(
         file.write('[[models]]\nname = "odd"\nkind = "classifer"\nsource = "path:odd"\n')
     assert models_command.main(["reload"]) == 0
     assert "odd stays out: models.toml: models.0.kind" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("forbids", [True, False])
+def test_downloads_that_one_test_forbids_are_allowed_in_the_next(forbids: bool) -> None:
+    assert not constants.HF_HUB_OFFLINE
+    if forbids:
+        disable_download()
+        constants.HF_HUB_OFFLINE = True  # as if it were imported only now

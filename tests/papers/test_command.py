@@ -12,6 +12,7 @@ from bench.papers.answers import PaperRequest
 from bench.papers.command import main
 from bench.papers.run import check_models
 from shared.models import ports
+from touchstone_client.cli.main import main as touchstone
 from touchstone_client.cli.output import WRONG
 
 ROW = {"text": "The garden is open.", "gold": "non-hateful", "answers": {"m": "It is fine."}}
@@ -77,9 +78,10 @@ def test_what_no_service_takes_is_refused_before_anything_is_asked(
 def test_resamples_are_as_many_as_a_report_may_ask_for(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], count: str
 ) -> None:
-    with pytest.raises(SystemExit) as caught:
-        bench(tmp_path, "hatexscore", "--resamples", count)
-    assert caught.value.code == WRONG
+    file = tmp_path / "rows.jsonl"
+    file.write_text(json.dumps(ROW), "utf-8")
+    command = ["bench", "hatexscore", "--models", "m", "--data", str(file), "--resamples", count]
+    assert touchstone(command) == WRONG
     assert "from 100 to 100000" in capsys.readouterr().err
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import os
@@ -12,25 +11,26 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from io import StringIO
+from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
 import pytest
+from cyclopts import App, Argument
 from scipy.stats import binomtest
 
 from tests.gateway.results import recorded
 from tests.patience import SECONDS, busy, eventually
 from tests.sdk.recorded_service import RecordedService, recorded_service
-from tests.sdk.test_imports import empty, run
+from tests.sdk.test_imports import closure, empty, link, run
 from touchstone_client import Touchstone
 from touchstone_client._lines import batch_file
 from touchstone_client._wire import part_of
-from touchstone_client.cli.main import main
+from touchstone_client.cli.app import app
+from touchstone_client.cli.main import OF_THE_SERVICE, main
 from touchstone_client.cli.objects import form_of
 from touchstone_client.cli.output import WORSE, WRONG, Output, WrongUse, aligned, clean
-from touchstone_client.cli.parser import parser
 from touchstone_client.cli.reports import sign_p
 from touchstone_client.data import ColumnMapping
 from touchstone_client.data.readers import table_of
@@ -60,36 +60,51 @@ def typed(service: RecordedService, monkeypatch: pytest.MonkeyPatch) -> Recorded
     return service
 
 
-def commands() -> list[list[str]]:
-    """Every command and its actions."""
-    found: list[list[str]] = [[]]
-    for action in parser()._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, one in action.choices.items():
-                found.append([name])
-                found += [
-                    [name, inner]
-                    for deeper in one._actions
-                    if isinstance(deeper, argparse._SubParsersAction)
-                    for inner in deeper.choices
-                ]
-    return found
+def commands(of: App = app) -> Iterator[tuple[list[str], App]]:
+    """Yield the words and the application of every command and its actions."""
+    for name in of:
+        if not name.startswith("-"):
+            yield [name], of[name]
+            yield from (([name, *words], each) for words, each in commands(of[name]))
 
 
-def parsers(made: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser]:
-    """Of every command and action."""
-    for action in made._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for one in action.choices.values():
-                yield one
-                yield from parsers(one)
+COMMANDS = [words for words, _ in commands() if words[0] not in OF_THE_SERVICE]
 
 
-def test_no_argument_of_a_command_takes_the_place_of_one_of_all() -> None:
-    ours = {action.dest for action in parser()._actions} - {"help"}
-    for one in parsers(parser()):
-        theirs = {action.dest for action in one._actions} - {"action"}
-        assert not ours & theirs, one.prog
+def arguments_of(command: App) -> list[Argument]:
+    """Return the arguments and options that a command parses itself."""
+    if command.default_command is None:
+        return []
+    return [each for each in command.assemble_argument_collection() if each.parse]
+
+
+def options(command: App) -> set[str]:
+    return {name for each in arguments_of(command) for name in each.names if name[0] == "-"}
+
+
+def test_no_option_of_a_command_hides_an_option_of_all_commands() -> None:
+    assert options(app.meta) >= {"--url", "--json", "--version"}
+    for words, command in commands():
+        assert not options(command) & options(app.meta), words
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help_and_refuses_wrong_use(
+    words: list[str], typed: RecordedService, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--help"]) == 0
+    assert f"Usage: touchstone {' '.join(words)} " in capsys.readouterr().out
+    needed = ["--output=x"] if words == ["judgements", "export"] else []
+    assert main([*words, *needed, "--jsn"]) == WRONG
+    said = capsys.readouterr()
+    assert said.out == ""
+    if words in (["webhooks"], ["judgements"]):
+        assert 'Unknown command "--jsn"' in said.err
+    else:
+        assert "Unknown option: --jsn. Did you mean" in said.err
+    assert f"`touchstone {' '.join(words)} --help`" in said.err
+    assert len(said.err.splitlines()) == 1
+    assert typed.asked == []
 
 
 def test_an_endpoint_is_made_at_the_service(
@@ -110,33 +125,36 @@ def test_a_key_that_is_none_is_not_repeated(
     assert "secret" not in said.err + said.out
 
 
-def test_help_needs_httpx_and_pydantic_and_nothing_else(empty: Path) -> None:
-    wanted = [one for one in commands() if one not in (["models"], ["keys"], ["bench"], ["reader"])]
-    assert len(wanted) >= 20
-    script = f"""
-import contextlib, io, sys
-from touchstone_client._wire import part_of
-from touchstone_client.cli.main import main
-for one in {wanted!r}:
-    said = io.StringIO()
-    with contextlib.redirect_stdout(said):
-        try:
-            code = main([*one, "--help"])
-        except SystemExit as ended:
-            code = ended.code
-    print(code, "usage: touchstone" in said.getvalue())
+def test_packages_that_are_missing_are_named(empty: Path) -> None:
+    script = """
+import sys
 sys.stderr = sys.stdout
-open("a.jsonl", "w").write("{{}}")
-for one in (["keys"], ["models", "add", "x"], ["completion", "bash"], ["mcp"],
+try:
+    from touchstone_client.cli.main import main
+except SystemExit as ended:
+    print(ended.code)
+"""
+    said, code = run(empty, script).splitlines()
+    assert code == str(WRONG)
+    assert "run pip install 'path/to/sdk[cli]'" in said
+    for name in closure(("cyclopts",)):
+        link(name, empty)
+    script = """
+import sys
+from touchstone_client.cli.main import main
+print(main(["--help"]))
+sys.stderr = sys.stdout
+open("a.jsonl", "w").write("{}")
+for one in (["keys"], ["models", "add", "x"], ["mcp"],
             ["convert", "a.jsonl", "a.parquet"], ["convert", "s3://a/b.csv", "c.jsonl"]):
     print(main(one))
-assert not {{"rich", "shtab", "mcp", "pyarrow", "fsspec", "services"}} & set(sys.modules)
+assert not {"mcp", "pyarrow", "fsspec", "services"} & set(sys.modules)
 """
-    lines = run(empty, script).splitlines()
-    assert lines[: len(wanted)] == ["0 True"] * len(wanted)
-    said, codes = lines[len(wanted) :: 2], lines[len(wanted) + 1 :: 2]
-    assert codes == [str(WRONG)] * 6
-    hints = ["pip install -e", "pip install -e", "[cli]", "[mcp]", "[data]", "[data]"]
+    shown, _, lines = run(empty, script).partition("\n0\n")
+    assert "Usage: touchstone COMMAND" in shown
+    said, codes = lines.splitlines()[::2], lines.splitlines()[1::2]
+    assert codes == [str(WRONG)] * 5
+    hints = ["pip install -e", "pip install -e", "[mcp]", "[data]", "[data]"]
     assert all(hint in one for hint, one in zip(hints, said, strict=True)), said
 
 
@@ -549,14 +567,13 @@ def test_a_class_label_is_refused_with_its_cure(
 
 def test_every_help_is_a_sentence() -> None:
     """As a new user reads it: what a command or an option does, with its capital and full stop."""
-    for one in [parser(), *parsers(parser())]:
-        assert one.description is None or one.description[-1] == ".", one.prog
-        for action in one._actions:
-            if isinstance(action, argparse._HelpAction | argparse._SubParsersAction):
-                continue
-            said = action.help or ""
-            assert said[:1].isupper() or said[:1] == "`", (one.prog, action.dest, said)
-            assert said.endswith("."), (one.prog, action.dest, said)
+    for words, command in [([], app), *commands()]:
+        assert command.help.partition("\n\n")[0].endswith("."), words
+        for each in (*arguments_of(command), *arguments_of(app.meta)):
+            if each.show:
+                said = each.parameter.help or ""
+                assert said[:1].isupper(), (words, each.names, said)
+                assert said.endswith("."), (words, each.names, said)
 
 
 def test_the_decision_is_an_option(typed: RecordedService) -> None:
@@ -567,11 +584,10 @@ def test_the_decision_is_an_option(typed: RecordedService) -> None:
 
 
 def test_completion_knows_every_command(capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("shtab")
-    for shell in ("bash", "zsh"):
+    for shell in ("bash", "zsh", "fish"):
         assert main(["completion", shell]) == 0
         script = capsys.readouterr().out
-        assert all(name[0] in script for name in commands() if name)
+        assert all(words[-1] in script for words, _ in commands())
 
 
 def test_the_services_own_commands_are_found(capsys: pytest.CaptureFixture[str]) -> None:
@@ -604,13 +620,46 @@ def test_the_version_is_of_both(typed: RecordedService, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [[], ["dance"], ["submit"], ["submit", "x", "--wait=1"], ["list", "jobs", "--limit=0"]],
+    ("arguments", "said"),
+    [
+        ([], "no command is given; `touchstone --help`"),
+        (["webhooks"], "no command is given; `touchstone webhooks --help`"),
+        (["dance"], 'Unknown command "dance"'),
+        (["submti", "x"], 'Did you mean "submit"?'),
+        (["submit"], "FILE requires an argument"),
+        (["watch"], "requires an argument"),
+        (["submit", "x", "--metrc", "ice"], "Did you mean --metric?"),
+        (["submit", "x", "--wait=perhaps"], 'unable to convert "perhaps" into bool'),
+        (["submit", "x", "--metadata", "a"], "'a' does not have the form NAME=VALUE"),
+        (["list", "job"], 'Did you mean "jobs"?'),
+        (["list", "jobs", "--limit=0"], 'Invalid value "0" for --limit'),
+        (["report", BATCH, "--csv=a", "--html=b"], "Mutually exclusive arguments: {--html, --csv}"),
+        (["judgements", "export"], "--output requires an argument"),
+    ],
 )
-def test_a_wrong_command_line_is_refused(arguments: list[str]) -> None:
-    with pytest.raises(SystemExit) as ended:
-        main(arguments)
-    assert ended.value.code == WRONG
+def test_a_wrong_command_line_is_refused(
+    arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == WRONG
+    assert said in capsys.readouterr().err
+
+
+def test_a_request_comes_from_stdin_and_may_begin_with_a_hyphen(
+    typed: RecordedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stdin = TextIOWrapper(BytesIO(json.dumps(LINE).encode()))
+    monkeypatch.setattr(sys, "stdin", stdin)
+    assert main(["score", "hatexscore", "-", "--text", "- a list"]) == 0
+    sent = json.loads(typed.sent["POST /v1/scores/hatexscore"])
+    assert sent == LINE | {"text": "- a list"}
+
+
+def test_the_address_is_an_option_of_every_command(
+    typed: RecordedService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOUCHSTONE_URL", "http://127.0.0.1:9")
+    assert main(["--url", typed.url, "list", "jobs"]) == 0
+    assert main(["list", "jobs", "--url", typed.url]) == 0
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,18 @@ from packaging.requirements import Requirement
 from tests.end_to_end.service import ROOT
 
 NEEDED = ("httpx", "pydantic")
-UNUSED = {"pandas", "pyarrow", "rich", "tqdm", "torch", "numpy", "fastapi", "services", "shared"}
+UNUSED = {
+    "cyclopts",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "tqdm",
+    "torch",
+    "numpy",
+    "fastapi",
+    "services",
+    "shared",
+}
 
 
 def closure(names: tuple[str, ...]) -> set[str]:
@@ -38,13 +49,18 @@ def closure(names: tuple[str, ...]) -> set[str]:
 def empty(tmp_path: Path) -> Path:
     """A folder of packages that holds what the client needs, and no more."""
     for name in closure(NEEDED):
-        files = distribution(name).files or ()
-        tops = {file.parts[0] for file in files if not file.parts[0].startswith((".", "__"))}
-        for top in tops:
-            source = Path(str(distribution(name).locate_file(top)))
-            if source.exists() and not (tmp_path / top).exists():
-                (tmp_path / top).symlink_to(source)
+        link(name, tmp_path)
     return tmp_path
+
+
+def link(name: str, folder: Path) -> None:
+    """Add an installed distribution to a folder of packages."""
+    files = distribution(name).files or ()
+    tops = {file.parts[0] for file in files if not file.parts[0].startswith((".", "__"))}
+    for top in tops:
+        source = Path(str(distribution(name).locate_file(top)))
+        if source.exists() and not (folder / top).exists():
+            (folder / top).symlink_to(source)
 
 
 def run(empty: Path, script: str) -> str:

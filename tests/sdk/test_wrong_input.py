@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
@@ -55,11 +54,7 @@ def test_many_lines_go_by_submit(
 
 def test_one_scored_line_leaves_its_id_out(tmp_path: Path) -> None:
     (tmp_path / "in.json").write_text(json.dumps(LINE | {"custom_id": "p1", "id": 7}))
-    asked = Namespace(
-        request=str(tmp_path / "in.json"), metric="hatexscore", text=None, explanation=None,
-        decision=None, model=None, field=[],
-    )  # fmt: skip
-    assert request_of(asked) == BODY
+    assert request_of("hatexscore", str(tmp_path / "in.json"), {}, ()) == BODY
 
 
 @pytest.mark.parametrize(

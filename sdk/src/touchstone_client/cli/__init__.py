@@ -1,2 +1,11 @@
-"""The command line, `touchstone`. Its modules are imported when first used, so that the help works
-without optional packages."""
+"""The command line, `touchstone`. It needs the package cyclopts."""
+
+import sys
+from importlib.util import find_spec
+
+if find_spec("cyclopts") is None:
+    sys.stderr.write(
+        "touchstone: the command line needs the package cyclopts; run pip install "
+        "'path/to/sdk[cli]'\n"
+    )
+    raise SystemExit(64)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from argparse import Namespace
 from collections.abc import Iterator
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
@@ -14,7 +13,8 @@ from urllib.parse import urlsplit
 
 from touchstone_client._http import CLIENT_VERSION, Answer
 from touchstone_client._sync.client import Touchstone
-from touchstone_client.cli.output import DONE, REFUSED, Output
+from touchstone_client.cli.app import Client, Out, app
+from touchstone_client.cli.output import DONE, REFUSED
 from touchstone_client.errors import (
     ApiError,
     ConnectionFailed,
@@ -41,8 +41,12 @@ class Finding:
     cure: str = ""
 
 
-def doctor(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Check the service and print all findings. Return 1 if there is a fault."""
+@app.command
+def doctor(*, ts: Client, output: Out) -> int:
+    """Check the connection and the service, and print a remedy for each problem.
+
+    The exit code is 1 if there is a problem.
+    """
     findings: list[Finding] = []
     for finding in examined(ts):
         findings.append(finding)

@@ -3,32 +3,25 @@ scores."""
 
 from __future__ import annotations
 
-from argparse import Namespace
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
 
 from touchstone_client._sync.client import Touchstone
-from touchstone_client.cli.output import DONE, REFUSED, Output, WrongUse
+from touchstone_client.cli.app import Client, Out, app
+from touchstone_client.cli.output import REFUSED, Output, WrongUse
 
 STANDARD = "standard-webhooks"
-PUSHES = ("authorization", "sample", "metric", "parts")
+EndpointId = Annotated[str, Parameter(name="ENDPOINT", help="Id of the endpoint.")]
+WEBHOOKS = app.command(
+    App(name="webhooks", help="Manage the webhook endpoints that receive events.")
+)
 
 
-def webhooks(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Create, list and change webhook endpoints, or send failed deliveries again."""
-    if options.action == "list":
-        return _list(ts, output)
-    if options.action == "create":
-        return _create(ts, options, output)
-    if options.action == "test":
-        return _test(ts, options, output)
-    document = OTHERS[options.action](ts, options, output)
-    output.document(document)
-    return DONE
-
-
-def _list(ts: Touchstone, output: Output) -> int:
+@WEBHOOKS.command(name="list")
+def listing(*, ts: Client, output: Out) -> None:
+    """List the endpoints."""
     endpoints = list(ts.webhooks.list())
     rows = [
         (endpoint.id, endpoint.url, "on" if endpoint.enabled else "off", _gets(endpoint))
@@ -36,7 +29,6 @@ def _list(ts: Touchstone, output: Output) -> int:
     ]
     output.table(("endpoint", "address", "", "events"), rows)
     output.document(endpoints)
-    return DONE
 
 
 def _gets(endpoint: Any) -> str:
@@ -46,86 +38,124 @@ def _gets(endpoint: Any) -> str:
     return str(endpoint.format) if is_push else ",".join(endpoint.events)
 
 
-def _create(ts: Touchstone, options: Namespace, output: Output) -> int:
-    endpoint = ts.webhooks.create(
-        options.receiver, events=options.event, description=options.description, **push_of(options)
-    )
-    if options.format is None:
+@WEBHOOKS.command
+def create(
+    url: str,
+    /,
+    *,
+    event: tuple[str, ...] = (),
+    description: str = "",
+    format: Literal["otlp-logs", "langfuse-scores", "phoenix-annotations"] | None = None,
+    authorization: str | None = None,
+    sample: float | None = None,
+    metric: tuple[str, ...] = (),
+    parts: bool = False,
+    ts: Client,
+    output: Out,
+) -> None:
+    """Create an endpoint, and print its secret, which is not shown again.
+
+    Args:
+        url: Address that receives the events.
+        event: Event to send. Repeatable (default: all).
+        description: What the endpoint is for.
+        format: Send scores in the format of this tool instead of signed events. Set the URL to the
+            tool's base address.
+        authorization: Authorization header that the tool needs, such as 'Bearer …', or @FILE.
+        sample: Share of the jobs whose scores are sent, such as 0.1.
+        metric: Send only scores of this metric. Repeatable.
+        parts: Also send each part of a score as a separate score.
+    """
+    options: dict[str, Any] = {"authorization": authorization, "sample": sample}
+    options |= {"metric": list(metric) or None, "parts": parts or None}
+    push = {name: value for name, value in options.items() if value is not None}
+    if push and format is None:
+        raise WrongUse(
+            f"--{next(iter(push))} only applies to endpoints that receive scores; add --format"
+        )
+    if metric:
+        push["metrics"] = push.pop("metric")
+    if authorization and authorization.startswith("@"):
+        push["authorization"] = Path(authorization[1:]).read_text("utf-8").strip()
+    if format is not None:
+        push["format"] = format
+    push |= {"events": list(event), "description": description}
+    endpoint = ts.webhooks.create(url, **push)
+    if format is None:
         output.line(f"{endpoint.id} {endpoint.secret}")
         output.say("save the secret: it is not shown again")
     else:
         output.line(endpoint.id)
         output.say(f"`touchstone webhooks test {endpoint.id}` sends a test event")
     output.document(endpoint)
-    return DONE
 
 
-def push_of(options: Namespace) -> dict[str, Any]:
-    """Return the options for a webhook endpoint that receives scores in another tool's format. For
-    other endpoints, return an empty dict. Raises WrongUse, OSError."""
-    values = {name: getattr(options, name) for name in PUSHES}
-    fields = {
-        name: value for name, value in values.items() if value is not None and value is not False
-    }
-    if options.format is None:
-        if fields:
-            raise WrongUse(
-                f"--{next(iter(fields))} only applies to endpoints that receive scores; add "
-                "--format"
-            )
-        return {}
-    if "metric" in fields:
-        fields["metrics"] = fields.pop("metric")
-    if str(fields.get("authorization", "")).startswith("@"):
-        fields["authorization"] = Path(fields["authorization"][1:]).read_text("utf-8").strip()
-    return {"format": options.format, **fields}
+@WEBHOOKS.command
+def test(endpoint: EndpointId, /, *, ts: Client, output: Out) -> int | None:
+    """Send a test event.
 
-
-def _test(ts: Touchstone, options: Namespace, output: Output) -> int:
-    outcome = ts.webhooks.test(options.id)
+    The exit code is 1 if it is not delivered.
+    """
+    outcome = ts.webhooks.test(endpoint)
     output.line(f"delivered: {outcome.delivered}, status {outcome.status}, {outcome.error or ''}")
     output.document(outcome)
-    return DONE if outcome.delivered else REFUSED
+    return None if outcome.delivered else REFUSED
 
 
-def _rotate(ts: Touchstone, options: Namespace, output: Output) -> Any:
-    endpoint = ts.webhooks.rotate_secret(options.id)
-    output.line(endpoint.secret)
-    return endpoint
+@WEBHOOKS.command
+def rotate(endpoint: EndpointId, /, *, ts: Client, output: Out) -> None:
+    """Create a new secret. The previous one is valid for another day."""
+    rotated = ts.webhooks.rotate_secret(endpoint)
+    output.line(rotated.secret)
+    output.document(rotated)
 
 
-def _failed(ts: Touchstone, options: Namespace, output: Output) -> Any:
-    deliveries = list(ts.webhooks.deliveries(options.id, status="failed"))
+@WEBHOOKS.command
+def failed(endpoint: EndpointId, /, *, ts: Client, output: Out) -> None:
+    """List the deliveries that failed."""
+    deliveries = list(ts.webhooks.deliveries(endpoint, status="failed"))
     rows = [
         (delivery.id, delivery.event, delivery.status, delivery.attempts) for delivery in deliveries
     ]
     output.table(("delivery", "event", "status", "attempts"), rows)
-    return deliveries
+    output.document(deliveries)
 
 
-def _switched(ts: Touchstone, options: Namespace, output: Output) -> Any:
-    endpoint = ts.webhooks.change(options.id, enabled=options.action == "enable")
-    output.line(f"{endpoint.id} {'on' if endpoint.enabled else 'off'}")
-    return endpoint
+@WEBHOOKS.command
+def enable(endpoint: EndpointId, /, *, ts: Client, output: Out) -> None:
+    """Enable the endpoint again. `replay` sends the events that it missed."""
+    _switch(ts, endpoint, output, is_on=True)
 
 
-def _deleted(ts: Touchstone, options: Namespace, output: Output) -> Any:
-    ts.webhooks.delete(options.id)
-    output.line(f"{options.id} deleted")
-    return {"id": options.id, "deleted": True}
+@WEBHOOKS.command
+def disable(endpoint: EndpointId, /, *, ts: Client, output: Out) -> None:
+    """Disable the endpoint until it is enabled again."""
+    _switch(ts, endpoint, output, is_on=False)
 
 
-def _replayed(ts: Touchstone, options: Namespace, output: Output) -> Any:
-    count = ts.webhooks.replay(options.id, options.delivery)
+def _switch(ts: Touchstone, endpoint: str, output: Output, *, is_on: bool) -> None:
+    changed = ts.webhooks.change(endpoint, enabled=is_on)
+    output.line(f"{changed.id} {'on' if changed.enabled else 'off'}")
+    output.document(changed)
+
+
+@WEBHOOKS.command
+def delete(endpoint: EndpointId, /, *, ts: Client, output: Out) -> None:
+    """Delete the endpoint and its pending deliveries."""
+    ts.webhooks.delete(endpoint)
+    output.line(f"{endpoint} deleted")
+    output.document({"id": endpoint, "deleted": True})
+
+
+@WEBHOOKS.command
+def replay(
+    endpoint: EndpointId, delivery: str | None = None, /, *, ts: Client, output: Out
+) -> None:
+    """Send one failed delivery, or all of them, again.
+
+    Args:
+        delivery: Id of the delivery.
+    """
+    count = ts.webhooks.replay(endpoint, delivery)
     output.line(f"{count} deliveries will be sent again")
-    return {"replayed": count}
-
-
-OTHERS: dict[str, Callable[[Touchstone, Namespace, Output], Any]] = {
-    "rotate": _rotate,
-    "failed": _failed,
-    "enable": _switched,
-    "disable": _switched,
-    "delete": _deleted,
-    "replay": _replayed,
-}
+    output.document({"replayed": count})

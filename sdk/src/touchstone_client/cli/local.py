@@ -3,14 +3,12 @@ service's package."""
 
 from __future__ import annotations
 
-from argparse import Namespace
 from collections.abc import Callable
 from importlib.metadata import entry_points
+from typing import Literal
 
-from touchstone_client.cli.output import DONE, Output, WrongUse
+from touchstone_client.cli.app import GUESSED, Columns, Out, Source, app
 from touchstone_client.data.conversion import convert as converted
-from touchstone_client.data.mapping import from_words
-from touchstone_client.data.readers import Reading
 
 GROUP = "touchstone.commands"  # entry points: a name and a function of arguments
 ELSEWHERE = (
@@ -19,34 +17,34 @@ ELSEWHERE = (
 )
 
 
-def convert(options: Namespace, output: Output) -> int:
-    """Convert a file of requests or results and print the number of rows."""
+@app.command
+def convert(source: Source, target: str, /, *, columns: Columns = GUESSED, output: Out) -> None:
+    """Convert a file of requests or answers into another format.
+
+    Args:
+        target: File to write. Its ending sets the format: .jsonl, .csv, .tsv, .parquet or .arrow.
+    """
     count = converted(
-        options.source,
-        options.target,
-        metric=options.metric,
-        columns=from_words(options.map, options.value, options.field, options.keep),
-        how=Reading(delimiter=options.delimiter, split=options.split),
+        source,
+        target,
+        metric=columns.metric,
+        columns=columns.mapping(),
+        how=columns.reading(),
     )
-    output.document({"rows": count, "file": options.target})
-    output.say(f"{count} rows in {options.target}")
-    return DONE
+    output.document({"rows": count, "file": target})
+    output.say(f"{count} rows in {target}")
 
 
-def completion(options: Namespace, output: Output) -> int:
-    """Print a shell completion script."""
-    try:
-        import shtab
-    except ImportError:
-        raise WrongUse(
-            "completion needs the package shtab; run pip install 'path/to/sdk[cli]'"
-        ) from None
-    from touchstone_client.cli.parser import parser
+@app.command
+def completion(shell: Literal["bash", "zsh", "fish"], /, *, output: Out) -> None:
+    """Print a script that adds completion of commands to a shell.
 
-    script = shtab.complete(parser(), options.shell)
-    output.document({"shell": options.shell, "script": script})
+    Args:
+        shell: Shell that sources the script.
+    """
+    script = app.generate_completion(shell=shell)
+    output.document({"shell": shell, "script": script})
     output.line(script)
-    return DONE
 
 
 def service_command(name: str) -> Callable[[list[str]], int] | None:

@@ -5,14 +5,27 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from argparse import Namespace
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Annotated, Any
 
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 from pydantic import ValidationError
 
-from touchstone_client._http import CLIENT_VERSION
+from touchstone_client._http import CLIENT_VERSION, Access, Http, Request
 from touchstone_client._languages import language_names
+from touchstone_client._sync.client import HERE, Touchstone
+from touchstone_client.cli import (  # noqa: F401 - these modules add their commands to `app`
+    doctor,
+    endpoints,
+    local,
+    mcp_server,
+    objects,
+    reports,
+    scoring,
+)
+from touchstone_client.cli.app import app
 from touchstone_client.cli.output import (
     DONE,
     INTERRUPTED,
@@ -21,12 +34,20 @@ from touchstone_client.cli.output import (
     Output,
     WrongUse,
 )
-from touchstone_client.cli.parser import OF_THE_SERVICE, parser
 from touchstone_client.errors import ConnectionFailed, TouchstoneError
 
-WITHOUT_SERVICE = ("convert", "completion")
 LIST = ("list", "--json")
-USAGE = 2  # of argparse
+USAGE = 2  # the exit code of argparse
+PATIENT = ("score", "submit", "watch")
+PATIENCE_SECONDS = 60.0  # of retries while the service does not respond
+OF_THE_SERVICE = {  # command -> help; the service's own code parses its options
+    "models": "List models; add, download, convert, check or reload your own.",
+    "keys": "Create, list and revoke API keys, on the service's own machine.",
+    "bench": "Print the tables of a paper: models side by side on several data sets.",
+}
+for name, says in OF_THE_SERVICE.items():
+    app.command(App(name=name, help=says))
+Words = Annotated[str, Parameter(show=False, allow_leading_hyphen=True)]
 VERSION_SECONDS = 2.0
 OTHER_ADDRESS = "If the service has another address, set TOUCHSTONE_URL to it."
 MOST_LANGUAGES = 3  # of a model, in a row of the list
@@ -38,7 +59,11 @@ def main(arguments: list[str] | None = None) -> int:
     """
     words = sys.argv[1:] if arguments is None else arguments
     try:
-        return _ran(words)
+        if words[:1] and words[0] in OF_THE_SERVICE:
+            return _of_the_service(words[0], words[1:])
+        return app.meta(words, exit_on_error=False, print_error=False) or DONE
+    except CycloptsError as error:
+        return _fail(_usage(error), WRONG)
     except BrokenPipeError:
         _forget_stdout()
         return DONE
@@ -72,27 +97,33 @@ def run() -> None:
     raise SystemExit(code)
 
 
-def _ran(words: list[str]) -> int:
-    if words[:1] and words[0] in OF_THE_SERVICE:
-        return _of_the_service(words[0], words[1:])
-    reader = parser()
-    options = reader.parse_args(words)
-    if options.version:
-        return _version(options.url)
-    if options.command is None:
-        reader.error("no command is given; `touchstone --help` lists the commands")
-    output = Output(options.json)
-    if options.command in WITHOUT_SERVICE:
-        return int(options.run(options, output))
-    return _run_with_service(options, output)
+@app.meta.default
+def launch(
+    *words: Words,
+    url: str | None = None,
+    json: bool = False,
+    version: Annotated[bool, Parameter(show=False)] = False,
+) -> int:
+    """Run the command that the words name. Return its exit code.
 
-
-def _run_with_service(options: Namespace, output: Output) -> int:
-    from touchstone_client._sync.client import Touchstone
-
-    patience = 60.0 if options.command in ("submit", "watch", "score") else 0.0
-    with Touchstone(options.url, api_key(), patience=patience) as ts:
-        return int(options.run(ts, options, output))
+    Args:
+        url: Address of the service, instead of TOUCHSTONE_URL.
+        json: Print one JSON document instead of tables.
+    """
+    if version:
+        return _version(url)
+    command, bound, shared = app.parse_args(words, exit_on_error=False, print_error=False)
+    if command == app.help_print:
+        names = " ".join(["touchstone", *words])
+        raise WrongUse(f"no command is given; `{names} --help` lists the commands")
+    values: dict[str, Any] = {"output": Output(json)}
+    with ExitStack() as stack:
+        if "ts" in shared:
+            patience = PATIENCE_SECONDS if command.__name__ in PATIENT else 0.0
+            client = Touchstone(url, api_key(), patience=patience)
+            values["ts"] = stack.enter_context(client)
+        code = command(*bound.args, **bound.kwargs, **{name: values[name] for name in shared})
+    return code or DONE
 
 
 def api_key() -> str | None:
@@ -106,8 +137,6 @@ def _of_the_service(name: str, arguments: list[str]) -> int:
     """Run a command from the service's package and return its exit status. If the package is not
     installed, the command `models` gets its list from the running service, and others raise
     WrongUse."""
-    from touchstone_client.cli import local
-
     command = local.service_command(name)
     asks_service = name == "models" and all(word in LIST for word in arguments)
     if asks_service and (command is None or arguments[:1] != ["list"]):
@@ -121,8 +150,6 @@ def _of_the_service(name: str, arguments: list[str]) -> int:
 
 
 def _models(is_json: bool) -> int:
-    from touchstone_client._sync.client import Touchstone
-
     output = Output(is_json)
     with Touchstone(None, api_key(), patience=0.0) as ts:
         models = list(ts.models.list())
@@ -148,9 +175,6 @@ def _languages(tags: Sequence[str] | None) -> str:
 def _version(url: str | None) -> int:
     """Print the version of the client, and that of the service if it responds in time. Return an
     exit code."""
-    from touchstone_client._http import Access, Http, Request
-    from touchstone_client._sync.client import HERE
-
     sys.stdout.write(f"client {CLIENT_VERSION}\n")
     address = (url or os.environ.get("TOUCHSTONE_URL") or HERE).rstrip("/")
     http = Http(Access(address))
@@ -163,6 +187,14 @@ def _version(url: str | None) -> int:
         http.close()
     sys.stdout.write(f"service {answer.headers.get('x-touchstone-version', 'unknown')}\n")
     return DONE
+
+
+def _usage(error: CycloptsError) -> str:
+    """Return what is wrong with the command line, and the command that prints its help."""
+    if isinstance(error, UnknownOptionError):  # suggest the options of all commands, too
+        error.argument_collection.extend(app.meta.assemble_argument_collection())
+    command = " ".join(["touchstone", *(error.command_chain or ())])
+    return f"{error} `{command} --help` shows how to use it."
 
 
 def _words(error: Exception) -> str:

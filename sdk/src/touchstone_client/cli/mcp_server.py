@@ -3,15 +3,15 @@ It cannot delete anything or create keys. It needs the package `mcp`."""
 
 from __future__ import annotations
 
-from argparse import Namespace
 from typing import Any
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
+from touchstone_client.cli.app import Client, app
 from touchstone_client.cli.objects import described_metrics, needed
-from touchstone_client.cli.output import DONE, Output, WrongUse
+from touchstone_client.cli.output import WrongUse
 from touchstone_client.errors import TouchstoneError
 
 MOST_TEXT = 2_000  # characters of an answer
@@ -19,10 +19,10 @@ NEEDED = "the MCP server needs the package mcp; run pip install 'path/to/sdk[mcp
 PURPOSE = "Scores explanations of moderation decisions, with evidence and a chance baseline."
 
 
-def serve(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Run the MCP server until stdin ends."""
+@app.command
+def mcp(*, ts: Client) -> None:
+    """Run an MCP server on stdin and stdout that scores explanations and reads results."""
     server(ts).run("stdio")
-    return DONE
 
 
 def server(ts: Touchstone) -> Any:

@@ -5,18 +5,21 @@ from __future__ import annotations
 import json
 import re
 import time
-from argparse import Namespace
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from touchstone_client._base import Result
 from touchstone_client._messages import models
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._wire import OTHERS
+from touchstone_client.cli.app import Client, Ids, Out, Pairs, Target, Verdict, app
 from touchstone_client.cli.output import (
     DONE,
     REFUSED,
@@ -31,6 +34,9 @@ from touchstone_client.errors import ApiError
 
 SPAN = re.compile(r"(\d+)([smhdw])")
 SPANS = re.compile(r"(\d+[smhdw])+")
+JUDGEMENTS = app.command(
+    App(name="judgements", help="Export or import people's judgements of scores.")
+)
 SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
 
 
@@ -41,7 +47,7 @@ def moment(seconds: int | None) -> str:
     return datetime.fromtimestamp(seconds).astimezone().strftime("%Y-%m-%d %H:%M")
 
 
-def since(text: str | None) -> int:
+def timestamp_of(text: str | None) -> int:
     """Return the unix time that `--since` describes: a span before now such as `2d` or `1h30m`, or
     a date with or without a time. Times without a zone are local. Raises WrongUse."""
     if text is None:
@@ -58,32 +64,96 @@ def since(text: str | None) -> int:
         ) from None
 
 
-def listing(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """List jobs, batches or other objects, newest first."""
-    if options.kind == "files" and (options.metric or options.status or options.metadata):
+@app.command(name="list")
+def listing(
+    kind: Literal["jobs", "batches", "files"],
+    /,
+    *,
+    status: str | None = None,
+    metric: str | None = None,
+    verdict: Verdict | None = None,
+    batch: str | None = None,
+    metadata: Pairs = (),
+    since: str | None = None,
+    limit: Annotated[int, Parameter(validator=Number(gte=1))] = 20,
+    full: bool = False,
+    ts: Client,
+    output: Out,
+) -> None:
+    """List jobs, batches or files, newest first.
+
+    Args:
+        kind: Kind of object to list.
+        status: List only those with this status.
+        metric: List only those with this metric.
+        verdict: List only jobs with this verdict.
+        batch: List only jobs of this batch.
+        metadata: List only jobs or batches with this metadata. Repeatable.
+        since: List only what was created since this time: a duration such as 30m, 1h30m or 2d, or a
+            date such as 2026-11-26.
+        limit: Maximum number to list.
+        full: With --json: print whole jobs instead of summaries.
+    """
+    if kind == "files" and (metric or status or metadata):
         raise WrongUse("files have no metric, status and metadata: leave out such options")
-    if options.kind != "jobs" and (options.verdict or options.batch or options.full):
+    if kind != "jobs" and (verdict or batch or full):
         raise WrongUse("--verdict, --batch and --full are options of `touchstone list jobs`")
-    of = {"jobs": _jobs, "batches": _batches, "files": _files}
-    head, rows, documents = of[options.kind](ts, options)
+    created_after = timestamp_of(since)
+    if kind == "files":
+        head, rows, documents = _files(islice(ts.files.list(created_after=created_after), limit))
+    elif kind == "batches":
+        batches = ts.batches.list(created_after=created_after, metadata=dict(metadata))
+        fitting = (
+            each
+            for each in batches
+            if status in (None, each.status) and metric in (None, each.metric)
+        )
+        head, rows, documents = _batches(islice(fitting, limit))
+    else:
+        filters: dict[str, Any] = {"status": status, "metric": metric, "batch": batch}
+        filters |= {"verdict": verdict, "metadata": dict(metadata)}
+        expand: Any = "details" if full else None
+        jobs = ts.jobs.list(**filters, created_after=created_after, expand=expand)
+        head, rows, documents = _jobs(islice(jobs, limit), is_full=full)
     output.table(head, rows)
     output.document(documents)
-    return DONE
 
 
-def judgements(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Export judgements to a file, or import them from a file."""
-    if options.action == "import":
-        imported = ts.judgements.take_in(options.file, options.source)
-        output.line(f"{imported.imported} imported, {imported.unchanged} already existed")
-        output.document(imported)
-        return DONE
-    filters = {"batch": options.batch, "queue": options.queue}
-    form = options.format or form_of(options.output)
-    ts.judgements.export(options.output, format=form, **filters)
-    output.line(f"written to {options.output}")
-    output.document({"output": options.output, "format": form})
-    return DONE
+@JUDGEMENTS.command(name="import")
+def import_judgements(file: str, /, *, source: str, ts: Client, output: Out) -> None:
+    """Import judgements that were made in another system. If one line is invalid, none is imported.
+
+    Args:
+        file: JSON Lines file with job_id, reviewer and verdict, in the format of the export.
+        source: Name of the system that the judgements come from.
+    """
+    imported = ts.judgements.take_in(file, source)
+    output.line(f"{imported.imported} imported, {imported.unchanged} already existed")
+    output.document(imported)
+
+
+@JUDGEMENTS.command(name="export")
+def export_judgements(
+    *,
+    target: Annotated[str, Parameter(name="--output", metavar="FILE")],
+    batch: str | None = None,
+    queue: str | None = None,
+    format: Literal["jsonl", "csv", "label-studio"] | None = None,
+    ts: Client,
+    output: Out,
+) -> None:
+    """Write judgements into a file.
+
+    Args:
+        target: File to write.
+        batch: Export only judgements of this batch.
+        queue: Export only judgements of this review queue.
+        format: Format of the file (default: by its ending, .csv or JSON Lines).
+    """
+    form = format or form_of(target)
+    ts.judgements.export(target, format=form, batch=batch, queue=queue)
+    output.line(f"written to {target}")
+    output.document({"output": target, "format": form})
 
 
 def form_of(target: str) -> str:
@@ -94,68 +164,62 @@ def form_of(target: str) -> str:
     return target_form(name)
 
 
-def _jobs(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
-    listed = ts.jobs.list(
-        status=options.status,
-        metric=options.metric,
-        batch=options.batch,
-        verdict=options.verdict,
-        created_after=since(options.since),
-        metadata=dict(options.metadata),
-        expand="details" if options.full else None,
-    )
-    jobs = list(islice(listed, options.limit))
+def _jobs(jobs: Iterable[Any], *, is_full: bool) -> tuple[Any, Any, Any]:
+    listed = list(jobs)
     rows = [
         (job.id, job.metric, job.status, job.verdict, job.score, moment(job.created_at))
-        for job in jobs
+        for job in listed
     ]
-    absent = None if options.full else {"error", "result"}
-    documents = [job.data.model_dump(mode="json", by_alias=True, exclude=absent) for job in jobs]
+    absent = None if is_full else {"error", "result"}
+    documents = [job.data.model_dump(mode="json", by_alias=True, exclude=absent) for job in listed]
     return ("job", "metric", "status", "verdict", "score", "made"), rows, documents
 
 
-def _batches(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
-    def fits(batch: Any) -> bool:
-        return options.status in (None, batch.status) and options.metric in (None, batch.metric)
-
-    listed = ts.batches.list(created_after=since(options.since), metadata=dict(options.metadata))
-    batches = list(islice(filter(fits, listed), options.limit))
+def _batches(batches: Iterable[Any]) -> tuple[Any, Any, Any]:
+    listed = list(batches)
     rows = []
-    for batch in batches:
+    for batch in listed:
         counts = batch.request_counts
         done = f"{counts.completed + counts.failed}/{counts.total}"
         rows.append(
             (batch.id, batch.metric, batch.status, done, counts.failed, moment(batch.created_at))
         )
-    return ("batch", "metric", "status", "done", "failed", "made"), rows, batches
+    return ("batch", "metric", "status", "done", "failed", "made"), rows, listed
 
 
-def _files(ts: Touchstone, options: Namespace) -> tuple[Any, Any, Any]:
-    files = list(islice(ts.files.list(created_after=since(options.since)), options.limit))
+def _files(files: Iterable[Any]) -> tuple[Any, Any, Any]:
+    listed = list(files)
     rows = [
         (file.id, file.filename, file.purpose, file.bytes, moment(file.created_at))
-        for file in files
+        for file in listed
     ]
-    return ("file", "name", "purpose", "bytes", "made"), rows, files
+    return ("file", "name", "purpose", "bytes", "made"), rows, listed
 
 
-def get(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Show a job, the counts of a batch, or the content of a file."""
-    kind = options.id.partition("_")[0]
+@app.command
+def get(id: str, /, *, target: Target = None, ts: Client, output: Out) -> int:
+    """Show a job or a batch, or the content of a file.
+
+    Args:
+        id: Id that begins with job_, batch_ or file_.
+        target: Write the file's content or the batch's answers to this file.
+    """
+    kind = id.partition("_")[0]
     if kind == "file":
-        return _file(ts, options, output)
+        _file(ts, id, target, output)
+        return DONE
     if kind not in ("job", "batch"):
-        raise WrongUse(f"{options.id!r} is not an id: ids begin with job_, batch_ or file_")
-    if kind == "batch" and options.output is not None:
-        target_form(options.output)
-    handle: Any = ts.jobs.get(options.id) if kind == "job" else ts.batches.get(options.id)
-    if options.output is not None:
+        raise WrongUse(f"{id!r} is not an id: ids begin with job_, batch_ or file_")
+    if kind == "batch" and target is not None:
+        target_form(target)
+    handle: Any = ts.jobs.get(id) if kind == "job" else ts.batches.get(id)
+    if target is not None:
         if kind == "batch":
             if not has_ended(handle, output):
                 return REFUSED
-            output.say(f"{handle.save(options.output)} answers in {options.output}")
+            output.say(f"{handle.save(target)} answers in {target}")
             return DONE
-        with created(options.output) as stream:
+        with created(target) as stream:
             stream.write(handle.data.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
         return DONE
     output.document(handle.data if kind == "job" else handle)
@@ -164,16 +228,15 @@ def get(ts: Touchstone, options: Namespace, output: Output) -> int:
     return DONE
 
 
-def _file(ts: Touchstone, options: Namespace, output: Output) -> int:
+def _file(ts: Touchstone, id: str, target: str | None, output: Output) -> None:
     if output.is_json:
-        output.document(ts.files.get(options.id))
-    elif options.output is not None:
-        ts.files.download(options.id, options.output)
+        output.document(ts.files.get(id))
+    elif target is not None:
+        ts.files.download(id, target)
     else:
-        for piece in ts.files.content(options.id):
+        for piece in ts.files.content(id):
             output.raw(piece)
         output.write("")
-    return DONE
 
 
 def _show_job(job: Any, output: Output) -> None:
@@ -217,10 +280,14 @@ def _show_batch(batch: Any, output: Output) -> None:
         output.line(f"line {fault.line or '-'}: {fault.message}")
 
 
-def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Cancel jobs and batches. Return 1 if one of them has ended or does not exist."""
+@app.command
+def cancel(*ids: Ids, ts: Client, output: Out) -> int:
+    """Cancel jobs or batches.
+
+    The exit code is 1 if one of them has ended or does not exist.
+    """
     code, documents = DONE, []
-    for id in options.ids:
+    for id in ids:
         try:
             is_batch = id.startswith("batch_")
             handle: Any = ts.batches.cancel(id) if is_batch else ts.jobs.cancel(id)
@@ -234,17 +301,26 @@ def cancel(ts: Touchstone, options: Namespace, output: Output) -> int:
     return code
 
 
-def delete(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Delete jobs by id or by metadata. Return 1 if one of them was not deleted."""
-    if bool(options.ids) == bool(options.metadata):
+@app.command
+def delete(*ids: str, metadata: Pairs = (), yes: bool = False, ts: Client, output: Out) -> int:
+    """Delete ended jobs: their requests, results and lines in batch files.
+
+    The exit code is 1 if one of them was not deleted.
+
+    Args:
+        ids: Ids of jobs.
+        metadata: Delete all jobs and batch lines with this metadata. Repeatable: all must match.
+        yes: Delete without a question.
+    """
+    if bool(ids) == bool(metadata):
         raise WrongUse("say which jobs: give their ids, or --metadata KEY=VALUE")
-    if wrong := [id for id in options.ids if not id.startswith("job_")]:
+    if wrong := [id for id in ids if not id.startswith("job_")]:
         raise WrongUse(f"{wrong[0]!r} is not the id of a job, which begins with job_")
-    where = dict(options.metadata)
+    where = dict(metadata)
     words = " and ".join(f"{key}={value}" for key, value in where.items())
-    which = f"of all ended jobs with {words}" if where else f"of {', '.join(options.ids)}"
+    which = f"of all ended jobs with {words}" if where else f"of {', '.join(ids)}"
     output.say(f"This deletes the request, the result and the lines in batch files {which}.")
-    require_agreement("delete them?", "nothing was deleted: --yes deletes", options.yes)
+    require_agreement("delete them?", "nothing was deleted: --yes deletes", yes)
     if where:
         deleted = ts.jobs.delete_where(where)
         output.document(deleted)
@@ -253,7 +329,7 @@ def delete(ts: Touchstone, options: Namespace, output: Output) -> int:
             output.say(f"{deleted.open} jobs have not ended and were not deleted")
         return REFUSED if deleted.open else DONE
     code, documents = DONE, []
-    for id in options.ids:
+    for id in ids:
         try:
             documents.append(ts.jobs.delete(id))
         except ApiError as error:
@@ -265,20 +341,24 @@ def delete(ts: Touchstone, options: Namespace, output: Output) -> int:
     return code
 
 
-def metrics(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """List the metrics of the service."""
+@app.command
+def metrics(name: str | None = None, /, *, ts: Client, output: Out) -> None:
+    """List the metrics, or show the required fields of a metric with an example.
+
+    Args:
+        name: Metric to show.
+    """
     described = ts.description()
     listed = described_metrics(described)
-    if options.name is None:
-        rows = [(name, metric.question) for name, metric in listed.items()]
+    if name is None:
+        rows = [(each, metric.question) for each, metric in listed.items()]
         output.table(("metric", "the question"), rows)
-        output.document([{"name": name, "summary": question} for name, question in rows])
-        return DONE
-    metric = {**listed, **_others(described)}.get(options.name)
+        output.document([{"name": each, "summary": question} for each, question in rows])
+        return
+    metric = {**listed, **_others(described)}.get(name)
     if metric is None:
-        raise no_metric(options.name, listed)
-    _metric(options.name, metric, output)
-    return DONE
+        raise no_metric(name, listed)
+    _metric(name, metric, output)
 
 
 def no_metric(name: str, listed: Iterable[str]) -> WrongUse:

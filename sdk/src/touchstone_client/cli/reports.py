@@ -5,18 +5,21 @@ from __future__ import annotations
 import math
 import operator
 import re
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
+
+from cyclopts import Group, Parameter
+from cyclopts.validators import mutually_exclusive
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
 from touchstone_client._languages import language_name
 from touchstone_client._sync.client import Touchstone
 from touchstone_client._wire import part_of
+from touchstone_client.cli.app import Client, Out, Target, app
 from touchstone_client.cli.output import DONE, REFUSED, WORSE, Output, WrongUse, has_ended
 from touchstone_client.data.addresses import created
 from touchstone_client.errors import BadRequest
@@ -27,7 +30,8 @@ LEAST_P = 0.001  # a smaller p-value is shown as below it
 ALPHA = 0.05  # of the test that a batch loses scores
 RULE = re.compile(r"\s*(difference|low|high|p)\s*(<=|>=|<|>)\s*(-?\d+(?:\.\d+)?)\s*")
 COMPARE = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-PLAN_OPTIONS = ("effect", "beat_rate", "power", "alpha")
+FORM = Group("Instead of tables (choose one)", validator=mutually_exclusive)
+File = Annotated[str | None, Parameter(group=FORM, metavar="FILE")]
 NEEDED = {
     "texts": "texts for a mean score",
     "texts_upper": "texts for a mean score, at the largest likely spread of the scores",
@@ -70,65 +74,86 @@ class Lines:
 
 
 @contextmanager
-def target_of(options: Namespace, output: Output) -> Iterator[Any]:
-    """Yield a function that writes bytes to the file of `--output`, or to stdout."""
-    if options.output is not None:
-        with created(options.output) as stream:
+def writer(target: str | None, output: Output) -> Iterator[Any]:
+    """Yield a function that writes bytes to the file `target`, or to stdout if it is None."""
+    if target is not None:
+        with created(target) as stream:
             yield stream.write
     else:
         yield output.raw
         output.write("")
 
 
-def report(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print a report's conclusion, its numbers and worst lines, or write it to a file."""
-    batch = ts.batches.get(options.batch)
-    if options.against is not None:
-        return _against(ts, options, output)
-    if options.csv is not None:
-        with created(options.csv) as stream:
-            stream.write(batch.items_csv().encode())
-    elif options.parquet is not None:
-        if not has_ended(batch, output):
+@app.command
+def report(
+    batch: str,
+    /,
+    *,
+    by: str | None = None,
+    against: str | None = None,
+    plot: Annotated[str | None, Parameter(group=FORM)] = None,
+    html: File = None,
+    csv: File = None,
+    parquet: File = None,
+    format: Literal["svg", "png"] = "svg",
+    target: Target = None,
+    ts: Client,
+    output: Out,
+) -> int | None:
+    """Summarise the results of a batch that has ended: its conclusion, numbers and worst lines.
+
+    Args:
+        batch: Id of the batch.
+        by: Split the mean scores by metadata.KEY, model, language or verdict.
+        against: Compare with this baseline batch on the same texts, and print the report as JSON
+            with its `comparison`.
+        plot: Plot to write.
+        html: Write tables and plots as one HTML file, without texts.
+        csv: Write a CSV with one row per line of the batch.
+        parquet: Write a Parquet file with the whole result of every line.
+        format: Format of the plot.
+        target: Write the report as JSON, or the plot, to this file.
+    """
+    handle = ts.batches.get(batch)
+    if against is not None:
+        if csv or html or plot or parquet:
+            raise WrongUse("--against only prints numbers; leave out --plot, --html and --csv")
+        ts.batches.get(against)
+        comparison = ts.reports.make(handle.metric, batch=batch, against={"batch": against})
+        _write_json(comparison, target, output)
+    elif csv is not None:
+        with created(csv) as stream:
+            stream.write(handle.items_csv().encode())
+    elif parquet is not None:
+        if not has_ended(handle, output):
             return REFUSED
-        count = batch.save(options.parquet, form="parquet")
-        output.say(f"{count} answers in {options.parquet}")
-    elif options.html is not None:
-        content = batch.report_html().encode()
-        with created(options.html) as stream:
+        count = handle.save(parquet, form="parquet")
+        output.say(f"{count} answers in {parquet}")
+    elif html is not None:
+        content = handle.report_html().encode()
+        with created(html) as stream:
             stream.write(content)
-    elif options.plot is not None:
-        _plot(batch, options, output)
+    elif plot is not None:
+        if target is None and format == "png":
+            raise WrongUse("a PNG cannot be printed; add --output FILE.png")
+        image = handle.plot(plot, format=format)
+        with writer(target, output) as write:
+            write(image)
     else:
-        _numbers(ts, batch, options, output)
+        whole = handle.report() if by is None else _split_report(ts, handle, by)
+        if output.is_json or target is not None:
+            _write_json(whole, target, output)
+        else:
+            _show_report(whole, handle, output)
     return DONE
 
 
-def _against(ts: Touchstone, options: Namespace, output: Output) -> int:
-    if options.csv or options.html or options.plot or options.parquet:
-        raise WrongUse("--against only prints numbers; leave out --plot, --html and --csv")
-    first = ts.batches.get(options.batch)
-    ts.batches.get(options.against)
-    report = ts.reports.make(first.metric, batch=first.id, against={"batch": options.against})
-    with target_of(options, output) as write:
+def _write_json(report: Any, target: str | None, output: Output) -> None:
+    with writer(target, output) as write:
         write(report.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
-    return DONE
 
 
-def _plot(batch: Any, options: Namespace, output: Output) -> None:
-    if options.output is None and options.format == "png":
-        raise WrongUse("a PNG cannot be printed; add --output FILE.png")
-    content = batch.plot(options.plot, format=options.format)
-    with target_of(options, output) as write:
-        write(content)
-
-
-def _numbers(ts: Touchstone, batch: Any, options: Namespace, output: Output) -> None:
-    report = batch.report() if options.by is None else _split_report(ts, batch, options.by)
-    if output.is_json or options.output is not None:
-        with target_of(options, output) as write:
-            write(report.model_dump_json(by_alias=True, indent=2).encode() + b"\n")
-        return
+def _show_report(report: Any, batch: Any, output: Output) -> None:
     output.line(getattr(report, "finding", "") or sentence_of(report))
     for reason, count in sorted(report.reasons.items(), key=lambda pair: -pair[1]):
         output.line(f"  {count} for {reason}")
@@ -285,40 +310,60 @@ def _ends(mean: Any) -> tuple[Any, ...]:
     return tuple(getattr(mean, name) for name in ENDS)
 
 
-def compare(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print the differences between two batches on the same texts, new batch minus baseline. Return
-    an exit code."""
-    rule = None if options.fail_if is None else RULE.fullmatch(options.fail_if)
-    if options.fail_if is not None and rule is None:
-        raise WrongUse(
-            f"--fail-if {options.fail_if!r} is not a condition; write it as in 'high < 0'"
-        )
+@app.command
+def compare(
+    new: str,
+    baseline: str,
+    /,
+    *,
+    by: str | None = None,
+    fail_if: Annotated[str | None, Parameter(metavar="RULE")] = None,
+    ts: Client,
+    output: Out,
+) -> int:
+    """Compare two batches on the same texts. Differences are the new batch minus the baseline.
+
+    Args:
+        new: Id of the new batch, or part of a batch: ID:metadata.KEY=VALUE or ID:model=NAME. The
+            output calls it A.
+        baseline: Id of the baseline batch, or part of it. The output calls it B.
+        by: Differences by metadata.KEY, model, language or verdict.
+        fail_if: Exit with code 2 if this condition is true. It may use the difference of the mean
+            scores (new minus baseline), the ends low and high of its interval, and p. 'high < 0'
+            fails if the new batch is shown to be worse. 'low < -0.05' fails unless a loss of more
+            than 0.05 is ruled out. Identical scores always pass. Exit code 2 also means that
+            significantly more lines lost their score or verdict than gained one.
+    """
+    rule = None if fail_if is None else RULE.fullmatch(fail_if)
+    if fail_if is not None and rule is None:
+        raise WrongUse(f"--fail-if {fail_if!r} is not a condition; write it as in 'high < 0'")
     try:
-        sides = [part_of(side) for side in (options.a, options.b)]
+        sides = [part_of(side) for side in (new, baseline)]
     except ValueError as error:
         raise WrongUse(str(error)) from error
     batch_ids = dict.fromkeys(side["batch"] for side in sides)
     batches = {batch_id: ts.batches.get(batch_id) for batch_id in batch_ids}
     first = batches[sides[0]["batch"]]
-    comparison = _comparison(ts, first.metric, sides, options.by)
-    if empty := _without_lines(comparison, options):
-        output.say(empty)
+    comparison = _comparison(ts, first.metric, sides, by)
+    counts = ((new, comparison.unpaired_a), (baseline, comparison.unpaired_b))
+    none = [name for name, lines in counts if not lines]
+    if none and not comparison.pairs:
+        output.say(f"nothing to compare: there is no result of {' and none of '.join(none)}")
         return REFUSED
     pairs = [_change(change) for change in comparison.changes]
-    titles = {"a": options.a, "b": options.b, "difference": "a - b"}
+    titles = {"a": new, "b": baseline, "difference": "a - b"}
     document = comparison.model_dump(mode="json", by_alias=True)
     output.document({**titles, **document, "changes": pairs[:BIGGEST]})
     if not output.is_json:
-        output.line(f"A, the new batch, is {options.a}; B, the baseline, is {options.b}")
+        output.line(f"A, the new batch, is {new}; B, the baseline, is {baseline}")
         output.line(
-            "this comparison as a web page: "
-            f"/compare?{urlencode({'left': options.b, 'right': options.a})}"
+            f"this comparison as a web page: /compare?{urlencode({'left': baseline, 'right': new})}"
         )
         output.line(in_words(comparison, is_higher_better=_is_higher_better(first)))
         _show_comparison(comparison, pairs, output)
-        if options.by is not None:
+        if by is not None:
             output.line("")
-            output.table((options.by, "A - B", "low", "high", "n"), list(_slices(comparison)))
+            output.table((by, "A - B", "low", "high", "n"), list(_slices(comparison)))
     return _judged(comparison, rule, output)
 
 
@@ -332,28 +377,39 @@ def _comparison(
         return ts.reports.make(metric, **fields).comparison
 
 
-def _without_lines(comparison: Any, options: Namespace) -> str:
-    """Return why there is nothing to compare, or an empty string."""
-    if comparison.pairs:
-        return ""
-    counts = ((options.a, comparison.unpaired_a), (options.b, comparison.unpaired_b))
-    none = [name for name, lines in counts if not lines]
-    return f"nothing to compare: there is no result of {' and none of '.join(none)}" if none else ""
+@app.command
+def plan(
+    batch: str,
+    /,
+    *,
+    against: Annotated[str | None, Parameter(metavar="BATCH")] = None,
+    effect: float | None = None,
+    beat_rate: float | None = None,
+    power: float | None = None,
+    alpha: float | None = None,
+    ts: Client,
+    output: Out,
+) -> None:
+    """Estimate how many texts and draws a study needs, from how much the results of a batch vary.
 
-
-def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Print how many texts and repetitions are needed to detect an effect. The estimate uses the
-    variation in a batch."""
-    if options.effect is None and options.beat_rate is None:
+    Args:
+        batch: Id of the batch.
+        against: Also plan for the difference from this batch.
+        effect: Smallest difference of mean scores that the study should detect, or largest loss
+            that it should rule out.
+        beat_rate: Share of random explanations that a good explanation beats, such as 0.98.
+        power: Power: the probability of detecting the effect (default 0.8).
+        alpha: Significance level of the tests (default 0.05).
+    """
+    if effect is None and beat_rate is None:
         raise WrongUse("no effect to detect is given; add --effect, --beat-rate or both")
-    batch = ts.batches.get(options.batch)
-    target = {
-        name: getattr(options, name) for name in PLAN_OPTIONS if getattr(options, name) is not None
-    }
-    fields: Any = {"batch": batch.id, "plan": target}
-    if options.against is not None:
-        fields["against"] = {"batch": options.against}
-    plan_of_report = ts.reports.make(batch.metric, **fields).plan
+    options = {"effect": effect, "beat_rate": beat_rate, "power": power, "alpha": alpha}
+    target = {name: value for name, value in options.items() if value is not None}
+    handle = ts.batches.get(batch)
+    fields: Any = {"batch": batch, "plan": target}
+    if against is not None:
+        fields["against"] = {"batch": against}
+    plan_of_report = ts.reports.make(handle.metric, **fields).plan
     output.document(plan_of_report)
     asked_for = plan_of_report.wanted
     how = f"power {asked_for.power:g} at alpha {asked_for.alpha:g}"
@@ -364,7 +420,6 @@ def plan(ts: Touchstone, options: Namespace, output: Output) -> int:
     output.table(("needed", "at least"), [row for row in rows if row[1] is not None])
     for warning in plan_of_report.warnings:
         output.say(f"warning: {warning}")
-    return DONE
 
 
 def _slices(comparison: Any) -> Iterator[tuple[Any, ...]]:

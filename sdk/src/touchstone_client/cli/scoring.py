@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Annotated, Any, BinaryIO, Literal
+
+from cyclopts import Parameter
 
 from touchstone_client import _notebook
 from touchstone_client._base import Result
@@ -18,6 +19,18 @@ from touchstone_client._sync.client import Touchstone
 from touchstone_client._sync.handles import Batch
 from touchstone_client._sync.resources import Files, endpoint_of
 from touchstone_client._wire import METRICS, OTHERS
+from touchstone_client.cli.app import (
+    GUESSED,
+    Client,
+    Columns,
+    Ids,
+    Out,
+    Pairs,
+    Source,
+    Target,
+    Text,
+    app,
+)
 from touchstone_client.cli.output import (
     DONE,
     INTERRUPTED,
@@ -30,7 +43,7 @@ from touchstone_client.cli.output import (
 from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import target_form
 from touchstone_client.data.cells import REST, TEXT, put, types_of, value_of
-from touchstone_client.data.mapping import ColumnMapping, from_words, require_fields
+from touchstone_client.data.mapping import ColumnMapping, require_fields
 from touchstone_client.data.readers import Reading, table_of
 from touchstone_client.errors import BatchFailed, JobCancelled, JobFailed
 
@@ -52,55 +65,79 @@ def goes_on(output: Output, kind: str, id: str, target: str | None = None) -> It
         raise SystemExit(INTERRUPTED) from None
 
 
-def score(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Score one request and print its result."""
-    require_metric(ts, options.metric)
-    job = ts.jobs.create(options.metric, request_of(options))
+@app.command
+def score(
+    metric: str,
+    file: str | None = None,
+    /,
+    *,
+    stdin: Annotated[bool, Parameter(name="-")] = False,
+    text: Text = None,
+    explanation: Text = None,
+    decision: str | None = None,
+    model: str | None = None,
+    field: Pairs = (),
+    timeout: float | None = None,
+    ts: Client,
+    output: Out,
+) -> None:
+    """Score one request, and print its result.
+
+    Args:
+        metric: Name of the metric. `touchstone metrics` lists them.
+        file: File with the request as JSON.
+        stdin: Read the request as JSON from stdin.
+        text: Text that the decision is about.
+        explanation: Explanation of the decision.
+        decision: Decision that is explained, such as hateful.
+        model: Configured model. `touchstone models` lists them.
+        field: Set any other field of the request, such as seed=7 or options.k=0.1. Write lists as
+            JSON. Repeatable.
+        timeout: Stop waiting after this time in seconds (default: never).
+    """
+    require_metric(ts, metric)
+    words = {"text": text, "explanation": explanation, "decision": decision, "model": model}
+    job = ts.jobs.create(metric, request_of(metric, "-" if stdin else file, words, field))
     with goes_on(output, "job", job.id):
-        result = job.wait(options.timeout)
+        result = job.wait(timeout)
     output.document(job.refresh().data)
     if not output.is_json:
         show_result(output, result)
-    return DONE
 
 
-def request_of(options: Namespace) -> dict[str, Any]:
-    """Return the fields of the request from a file or stdin. Command line flags take precedence.
-    Raises WrongUse."""
-    fields: dict[str, Any] = {}
-    if options.request is not None:
-        raw = (
-            sys.stdin.buffer.read()
-            if options.request == "-"
-            else Path(options.request).read_bytes()
-        )
+def request_of(
+    metric: str, file: str | None, words: Mapping[str, str | None], fields: Pairs
+) -> dict[str, Any]:
+    """Return the fields of the request from a file, or from stdin if `file` is -. `words` and
+    `fields` take precedence. Raises WrongUse."""
+    request: dict[str, Any] = {}
+    if file is not None:
+        raw = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
         try:
-            fields = json.loads(raw)
+            request = json.loads(raw)
         except ValueError as error:
-            raise WrongUse(_unread(options, raw, error)) from None
-        if not isinstance(fields, dict):
-            raise WrongUse(f"{options.request} is not a JSON object")
-        fields = {name: item for name, item in fields.items() if name not in IDS}
-    words = {name: getattr(options, name) for name in ("text", "explanation", "decision", "model")}
-    fields |= {name: value for name, value in words.items() if value is not None}
-    for name, value in options.field:
-        put(fields, name, value_of(value, types_of(options.metric, name) or TEXT))
-    if not fields:
+            raise WrongUse(_unread(metric, file, raw, error)) from None
+        if not isinstance(request, dict):
+            raise WrongUse(f"{file} is not a JSON object")
+        request = {name: item for name, item in request.items() if name not in IDS}
+    request |= {name: value for name, value in words.items() if value is not None}
+    for name, value in fields:
+        put(request, name, value_of(value, types_of(metric, name) or TEXT))
+    if not request:
         raise WrongUse(
             "no request is given; add --text and --explanation, a JSON file, or - for stdin"
         )
-    return fields
+    return request
 
 
-def _unread(options: Namespace, raw: bytes, error: ValueError) -> str:
+def _unread(metric: str, file: str, raw: bytes, error: ValueError) -> str:
     is_many = raw.lstrip()[:1] == b"{" and str(error).startswith("Extra data")
-    if is_many or is_table(options.request):
-        file = "FILE" if options.request == "-" else options.request
+    if is_many or is_table(file):
         return (
-            f"{options.request} is not a single JSON object; `touchstone submit {file} "
-            f"--metric {options.metric}` scores every line of a file"
+            f"{file} is not a single JSON object; `touchstone submit "
+            f"{'FILE' if file == '-' else file} --metric {metric}` scores every line of a file"
         )
-    return f"{options.request} is not JSON: {error}"
+    return f"{file} is not JSON: {error}"
 
 
 def show_result(output: Output, result: Result | models.ExplanationsResult) -> None:
@@ -150,22 +187,45 @@ def _control(result: Result) -> Any:
     return getattr(result, "control", None)
 
 
-def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Score a file as a batch and return the exit status. Print the batch's id first, then its
-    progress."""
-    for name in ("output", "errors"):
-        if getattr(options, name) is not None and not options.wait:
+@app.command
+def submit(
+    file: Source,
+    /,
+    *,
+    columns: Columns = GUESSED,
+    metadata: Pairs = (),
+    yes: bool = False,
+    skip_invalid: bool = False,
+    wait: bool = False,
+    target: Target = None,
+    errors: Annotated[str | None, Parameter(metavar="FILE")] = None,
+    ts: Client,
+    output: Out,
+) -> int | None:
+    """Score every line of a file as a batch. The id of the batch is printed first.
+
+    Args:
+        metadata: Metadata to store with the batch. Repeatable.
+        yes: Accept guessed columns without asking.
+        skip_invalid: Skip and print invalid lines, and score the others.
+        wait: Wait until the batch has ended.
+        target: With --wait: write the answers here instead of to stdout, as .jsonl, .csv, .tsv,
+            .parquet or .arrow.
+        errors: With --wait: write the lines without a score here.
+    """
+    for name, path in (("output", target), ("errors", errors)):
+        if path is not None and not wait:
             raise WrongUse(f"--{name} is written when the batch has ended; add --wait")
-    if options.output is not None:
-        target_form(options.output)
-    refused: dict[int, str] | None = {} if options.skip_invalid else None
-    reading = Reading(delimiter=options.delimiter, split=options.split, refused=refused)
-    metric = options.metric or metric_in(options.file, reading)
+    if target is not None:
+        target_form(target)
+    refused: dict[int, str] | None = {} if skip_invalid else None
+    reading = columns.reading(refused)
+    metric = columns.metric or metric_in(file, reading)
     require_metric(ts, metric)
-    columns = mapping_of(options, metric, reading, output)
-    upload = Submission(ts, metric, dict(options.metadata), output)
+    mapping = mapping_of(file, columns, metric, reading, output, is_agreed=yes)
+    upload = Submission(ts, metric, dict(metadata), output)
     try:
-        with batch_file(options.file, endpoint_of(metric), columns, reading) as (name, content):
+        with batch_file(file, endpoint_of(metric), mapping, reading) as (name, content):
             if refused is None:
                 batch = upload.send(content, name)
             else:
@@ -181,14 +241,14 @@ def submit(ts: Touchstone, options: Namespace, output: Output) -> int:
     if batch.status == "failed":
         say_faults(output, batch)
         return REFUSED
-    if not options.wait:
+    if not wait:
         output.line(batch.id)
         output.document(batch)
         output.say(f"`touchstone watch {batch.id}` shows its progress")
         return DONE
-    is_data = options.output is not None and not output.is_json
+    is_data = target is not None and not output.is_json
     (output.line if is_data else output.say)(batch.id)
-    return _waited(batch, options, output)
+    return _waited(batch, target, errors, output)
 
 
 class Submission:
@@ -235,8 +295,8 @@ def faults_when_read(batch: Batch) -> list[tuple[int, str]]:
     return batch.refresh().faults
 
 
-def _waited(batch: Batch, options: Namespace, output: Output) -> int:
-    with goes_on(output, "batch", batch.id, options.output or "FILE"):
+def _waited(batch: Batch, target: str | None, errors: str | None, output: Output) -> int:
+    with goes_on(output, "batch", batch.id, target or "FILE"):
         try:
             with output.progress(None) as reach:
                 batch.wait(progress=reach)
@@ -244,21 +304,17 @@ def _waited(batch: Batch, options: Namespace, output: Output) -> int:
             output.document(batch)
             say_faults(output, batch)
             return REFUSED
-        if options.output is not None:
-            batch.save(options.output)
+        if target is not None:
+            batch.save(target)
         elif not output.is_json:
             stream_file(batch, output)
     output.document(batch)
     output.say(counted(batch))
-    if batch.error_file_id and options.errors:
-        _save_errors(batch, options.errors)
+    if batch.error_file_id and errors:
+        Files(batch._api).download(batch.error_file_id, errors)  # noqa: SLF001 - its own
     elif batch.error_file_id:
         output.say(f"`touchstone get {batch.error_file_id}` prints the lines without a score")
     return end_code(batch)
-
-
-def _save_errors(batch: Batch, target: str) -> None:
-    Files(batch._api).download(str(batch.error_file_id), target)  # noqa: SLF001 - its own
 
 
 def stream_file(batch: Batch, output: Output) -> None:
@@ -324,13 +380,15 @@ def metric_in(file: str, reading: Reading) -> str:
     raise WrongUse(f"{file} names no metric; add one, as in --metric hatexscore")
 
 
-def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output) -> Any:
+def mapping_of(
+    file: str, given: Columns, metric: str, reading: Reading, output: Output, *, is_agreed: bool
+) -> Any:
     """Return the mapping from columns to fields, given or guessed. Return None if the lines are
     already requests."""
-    columns = from_words(options.map, options.value, options.field, options.keep)
-    if columns is None and not is_table(options.file, reading):
+    columns = given.mapping()
+    if columns is None and not is_table(file, reading):
         return None
-    with table_of(options.file, reading) as table:
+    with table_of(file, reading) as table:
         if table.names is None:
             require_fields(columns or {}, metric)
             return columns
@@ -344,19 +402,23 @@ def mapping_of(options: Namespace, metric: str, reading: Reading, output: Output
         )
         output.say(f"guessed: {guesses} (--map FIELD=COLUMN sets another column)")
         advice = "accept the guessed columns with --yes, or set them with --map FIELD=COLUMN"
-        require_agreement("are these columns right?", f"nothing was sent: {advice}", options.yes)
+        require_agreement("are these columns right?", f"nothing was sent: {advice}", is_agreed)
     return mapping.columns
 
 
-def watch(ts: Touchstone, options: Namespace, output: Output) -> int:
-    """Watch jobs or batches until they have ended. With `--until`, stop when they reach that state.
-    Return an exit code."""
+@app.command
+def watch(*ids: Ids, until: Literal["running"] | None = None, ts: Client, output: Out) -> int:
+    """Follow jobs or batches until they end.
+
+    Args:
+        until: Stop following when the job or batch starts to run, instead of at its end.
+    """
     ends: list[Any] = []
     codes = [DONE]
-    for id in options.ids:
+    for id in ids:
         with goes_on(output, "batch" if id.startswith("batch_") else "job", id):
             last, code = (_watch_batch if id.startswith("batch_") else _watch_job)(
-                ts, id, options.until, output
+                ts, id, until, output
             )
         ends.append(last)
         codes.append(code)
