@@ -22,6 +22,7 @@ import psutil
 from bench.corpus import bodies
 from bench.environment import environment
 from bench.neighbours import tenant
+from cli.stack.processes import ServiceNames
 from cli.stack.stack import running
 from shared.process.settings import settings
 
@@ -72,7 +73,10 @@ def main() -> None:
     os.environ["TOUCHSTONE_AUTHENTICATION"] = "keys"
     free = settings().model_copy(update={"port": 0})
     figures = {}
-    with tempfile.TemporaryDirectory() as folder, running(Path(folder), free) as stack:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running(Path(folder), free, ServiceNames(("hatexscore",))) as stack,
+    ):
         client = tenant(stack, "own")
         ids = backlog(client, chosen.jobs)
         for name, clients, some in (
