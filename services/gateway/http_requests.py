@@ -252,9 +252,7 @@ def accepted(request: Request, *kinds: str) -> str:
     return next((part for part in media_types if part in kinds), kinds[0])
 
 
-Moment = Annotated[
-    int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits
-]
+Moment = Annotated[int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits]
 
 
 def instant(seconds: int | None) -> datetime | None:

@@ -176,7 +176,7 @@ class FairQueue(Generic[Item]):
         self.turns.waits(self._waiting)
 
     def __bool__(self) -> bool:
-        """Return True if an item waits. A thread may call this while others add and remove items."""
+        """Return True if an item waits. Other threads may add and remove items meanwhile."""
         return bool(self._waiting)
 
     def pop(self) -> Item:
