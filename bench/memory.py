@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -61,12 +62,17 @@ def send_until(end: float, url: str, work: Iterator[tuple[str, Json]], lock: thr
         while time.monotonic() < end:
             with lock:
                 path, body = next(work)
-            answer = client.post(path, json=body)
-            while (job := answer.json()).get("status") in ("queued", "running"):
-                time.sleep(0.2)
-                answer = client.get(f"/v1/jobs/{job['id']}")
-            assert job.get("status") == "succeeded", (path, answer.status_code, job.get("error"))
-            answered += 1
+            with suppress(httpx.TransportError):  # such as a connection that was idle too long
+                answer = client.post(path, json=body)
+                while (job := answer.json()).get("status") in ("queued", "running"):
+                    time.sleep(0.2)
+                    answer = client.get(f"/v1/jobs/{job['id']}")
+                assert job.get("status") == "succeeded", (
+                    path,
+                    answer.status_code,
+                    job.get("error"),
+                )
+                answered += 1
     return answered
 
 

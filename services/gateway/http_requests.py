@@ -252,17 +252,7 @@ def accepted(request: Request, *kinds: str) -> str:
     return next((part for part in media_types if part in kinds), kinds[0])
 
 
-def _as_unix_seconds(sent: Any) -> Any:
-    if isinstance(sent, str) and not WHOLE.fullmatch(sent):
-        raise ValueError("write unix seconds in digits, such as 1796000000")
-    return sent
-
-
-Moment = Annotated[
-    int | None,
-    Query(ge=0, le=MOST_SECONDS, description="unix seconds"),
-    BeforeValidator(_as_unix_seconds),
-]
+Moment = Annotated[int | None, Query(ge=0, le=MOST_SECONDS, description="unix seconds"), InDigits]
 
 
 def instant(seconds: int | None) -> datetime | None:

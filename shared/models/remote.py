@@ -4,7 +4,7 @@ model worker.
 A call is a small message, and its answer is put in a reply list that expires. Both contain users'
 texts and are encrypted. A repeated call changes nothing, so a call without an answer by its
 deadline is sent again, at most twice. The model worker performs it on the models of its process
-(`handle_call`). Servers are called directly."""
+(`handle_call`), unless a worker performs it already. Servers are called directly."""
 
 from __future__ import annotations
 
@@ -136,6 +136,11 @@ def task_name(service: ModelService) -> str:
 def cancel_key(call_id: str) -> str:
     """Return the Redis key that is set when the caller no longer waits for the answer."""
     return f"withdrawn:{call_id}"
+
+
+def running_key(call_id: str) -> str:
+    """Return the Redis key that exists while a worker performs the call."""
+    return f"running:{call_id}"
 
 
 def response_list(call_id: str) -> str:
@@ -301,6 +306,9 @@ def handle_call(message: str) -> None:
     if call.deadline < time.time():
         logger.info("call.too_late", call=call.id)
         return
+    if not _begin(call):
+        logger.info("call.running", call=call.id)
+        return
     until = call.deadline if call.given_up is None else call.given_up
     context = JobContext(
         job_id=f"call {call.id}",
@@ -319,20 +327,40 @@ def handle_call(message: str) -> None:
     _send(call, reply)
 
 
+def _running_ms() -> int:
+    """Return the milliseconds until a call counts as not performed, after its worker's last sign of
+    life. The mark of a worker that died must be gone when the call is sent again."""
+    return max(1, int(500 * settings().call_seconds))
+
+
+def _begin(call: RemoteCall) -> bool:
+    """Mark the call as being performed. Return False if it has such a mark."""
+    try:
+        redis_client = prompt_client(own_address())
+        return bool(redis_client.set(running_key(call.id), 1, nx=True, px=_running_ms()))
+    except RedisError:  # at worst it is performed twice
+        return True
+
+
 class _CancelEvent(threading.Event):
-    """An event that is set once the caller has withdrawn its call. Redis is checked at most once a
-    second."""
+    """An event that is set once the caller has withdrawn its call. At most once a second it asks
+    Redis, and renews the mark of a running call."""
 
     def __init__(self, call: RemoteCall) -> None:
         super().__init__()
-        self._key = cancel_key(call.id)
+        self._call_id = call.id
         self._ask_at = time.monotonic() + ASK_SECONDS
 
     def is_set(self) -> bool:
         if not super().is_set() and time.monotonic() >= self._ask_at:
             self._ask_at = time.monotonic() + ASK_SECONDS
-            with suppress(RedisError):  # then it answers in vain at worst
-                if prompt_client(own_address()).exists(self._key):
+            with (
+                suppress(RedisError),  # then it answers in vain at worst
+                prompt_client(own_address()).pipeline(transaction=False) as pipe,
+            ):
+                pipe.exists(cancel_key(self._call_id))
+                pipe.set(running_key(self._call_id), 1, px=_running_ms())
+                if pipe.execute()[0]:
                     self.set()
         return super().is_set()
 

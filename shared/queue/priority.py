@@ -175,8 +175,9 @@ class FairQueue(Generic[Item]):
         self._waiting.setdefault(whom, deque()).append(item)
         self.turns.waits(self._waiting)
 
-    def __len__(self) -> int:
-        return sum(map(len, self._waiting.values()))
+    def __bool__(self) -> bool:
+        """Return True if an item waits. Other threads may add and remove items meanwhile."""
+        return bool(self._waiting)
 
     def pop(self) -> Item:
         """Remove and return the next item. Raises IndexError if the queue is empty."""

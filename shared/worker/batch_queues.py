@@ -164,7 +164,7 @@ class TenantShares:
         self.most_in_queue = max(1, ceil(threads * (share_in_queue or share)))
         half = (threads - self.most) // 2
         self._stand_by = threading.Semaphore(half if stand_by is None else stand_by)
-        self._held: Counter[str | tuple[str, str]] = Counter()  # by tenant, and by queue
+        self._held: Counter[tuple[str, str]] = Counter()  # by queue and tenant
         self._served: dict[str, None] = {}
         self._asking = 0
         self._changed = threading.Condition()
@@ -179,7 +179,7 @@ class TenantShares:
             found = claim(tenants)
             if found is not None:
                 with self._changed:
-                    self._held.update((found.tenant, (queue, found.tenant)))
+                    self._held[queue, found.tenant] += 1
                     self._served.pop(found.tenant, None)
                     self._served[found.tenant] = None
                     if len(self._served) > REMEMBERED:
@@ -188,16 +188,18 @@ class TenantShares:
 
     def _full(self, queue: str) -> Iterator[str]:
         others = self._asking - 1
-        for key, held in self._held.items():
-            if isinstance(key, str):
-                in_queue = self._held[queue, key]
-                if held + others >= self.most or in_queue + others >= self.most_in_queue:
-                    yield key
+        of_tenants: Counter[str] = Counter()
+        for (_, tenant), held in self._held.items():
+            of_tenants[tenant] += held
+        for tenant, held in of_tenants.items():
+            in_queue = self._held[queue, tenant]
+            if held + others >= self.most or in_queue + others >= self.most_in_queue:
+                yield tenant
 
     def release(self, tenant: str, queue: str = "") -> None:
         """Record that a thread of this tenant is free again."""
         with self._changed:
-            self._held.subtract((tenant, (queue, tenant)))
+            self._held[queue, tenant] -= 1
             self._held += Counter()  # without those that hold nothing
             self._changed.notify()
 
@@ -224,8 +226,7 @@ class TenantShares:
         """Run blocks of several threads together while no tenant can exceed its maximum number of
         threads. Otherwise run one block at a time."""
         with self._changed:
-            held = self._held.total() // 2  # each is counted twice
-            is_free = held + self._asking < self.most_in_queue
+            is_free = self._held.total() + self._asking < self.most_in_queue
             self._asking += is_free
         if not is_free:
             self._one_at_a_time.acquire()

@@ -43,6 +43,37 @@ def test_everything_is_served_once_and_a_partys_own_in_order(added: list[Party])
         ]
 
 
+@pytest.fixture
+def many_switches() -> Iterator[None]:
+    """Threads take turns after a microsecond."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)
+
+
+@pytest.mark.usefixtures("many_switches")
+def test_a_thread_may_ask_whether_items_wait_while_another_adds_and_removes_them() -> None:
+    queue: FairQueue[int] = FairQueue()
+    asked = threading.Event()
+
+    def change() -> None:
+        while not asked.is_set():
+            for number in range(5):
+                queue.add(Party(batch=False, tenant=f"{number}"), number)
+            for _ in range(5):
+                queue.pop()
+
+    changes = threading.Thread(target=change)
+    changes.start()
+    try:
+        for _ in range(100_000):
+            bool(queue)
+    finally:
+        asked.set()
+        changes.join(SECONDS)
+
+
 @settings(deadline=None)
 @given(st.lists(parties, min_size=1, max_size=60))
 def test_a_newcomer_waits_for_one_turn_of_each_other_tenant(added: list[Party]) -> None:
@@ -158,7 +189,7 @@ def test_a_lock_goes_to_the_interactive_job_first() -> None:
         for number, thread in enumerate(threads, 1):
             thread.start()
             assert began.acquire(timeout=SECONDS)
-            while len(lock._waiting) < number:
+            while len(lock._waiting._waiting) < number:  # one party each
                 time.sleep(0.001)
     for thread in threads:
         thread.join(SECONDS)

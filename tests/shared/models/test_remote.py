@@ -52,10 +52,10 @@ from shared.models.remote import (
 )
 from shared.process.settings import Settings
 from shared.queue import broker
-from shared.queue.job_context import JobContext, use_context, wait_all
+from shared.queue.job_context import JobContext, check, use_context, wait_all
 from shared.queue.worker_board import WorkerSender
 from tests.fakes import KINDS, FakeModel, FakeModels
-from tests.patience import SECONDS
+from tests.patience import SECONDS, eventually
 
 TEXTS = ["a", "Grüße 🙂", "\x00", "x" * 200]
 TEMPLATE = Template(prefix="p", suffix="s", verbalizers={"a": " a", "b": " b", "c": " c"})
@@ -310,6 +310,33 @@ def test_a_stopped_job_ends_its_call_on_both_sides(
     [message] = worker
     call = RemoteCall.model_validate_json(decode_message(message))
     assert (call.tenant, call.batch) == ("a tenant", True)
+
+
+def test_a_call_that_is_computed_is_not_computed_again(
+    worker: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[float] = []
+
+    class Long(FakeModel):
+        def similarities(self, pairs: Sequence[Pair]) -> Floats:
+            begun.append(time.monotonic())
+            eventually(lambda: check() or len(worker) > 3)  # type: ignore[func-returns-value]
+            return super().similarities(pairs)
+
+    call_module.prompt_client.cache_clear()
+    monkeypatch.setattr(FakeModels, "similarity", lambda *_: Long())
+    monkeypatch.setattr(call_module, "iter_retries", lambda *_: [0.2] * 3_000)
+    QueueModels(CATALOGUE).similarity("alike").similarities([Pair(a="a", b="b")])
+    assert len(begun) == 1
+
+
+def test_a_call_whose_worker_died_is_computed_again(chosen: Settings) -> None:
+    call = RemoteCall(id="died", model="fake", operation=calls.Describe(), deadline=1e12)
+    assert call_module._begin(call)
+    assert not call_module._begin(call)
+    with redis.Redis.from_url(chosen.redis_url.get_secret_value()) as client:
+        mark = call_module.running_key(call.id)
+        assert 0 < client.pttl(mark) < 1_000 * chosen.call_seconds  # gone before the next sending
 
 
 def logged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
