@@ -14,7 +14,7 @@ from shared.ledger.keys import Scope
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch
 from tests.gateway.pages.test_new_batches import uploaded
-from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.pages.test_pages import created, entered, token
 
 SCORES = [0.2, 0.5, None]
 DEEP = "[" * 100_000
@@ -34,7 +34,7 @@ def test_no_form_is_our_fault(client: httpx.Client, engine: Engine) -> None:
         (f"/jobs/{jobs[0]}/judgements", {"verdict": "agree", "reviewer": "a\0"}),
         (f"/jobs/{jobs[0]}/judgements", {"verdict": "agree", "reviewer": "a" * 30_000}),
         (f"/jobs/{jobs[0]}/lens", {"words": "\0"}),
-        ("/reviewer", {"reviewer": "a\nb"}),
+        (judge, {"action": "start", "reviewer": "a\nb"}),
         (judge, {"action": "agree", "job": "\0", "reviewer": "Ann"}),
         (judge, {"action": "skip", "position": "²"}),
         ("/texts/0123456789abcdef", {"job": "\0", "metric": "ice"}),
@@ -60,6 +60,8 @@ def test_no_address_is_our_fault(client: httpx.Client, engine: Engine) -> None:
         f"/batches/{batch_id}?sort=custom_id&after=%5B%22%5Cud800%22,1%5D",
     ):
         assert client.get(path).status_code < 500, path
+        if "after" not in path:
+            assert created(client, path).status_code < 500, path
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def addresses(client: httpx.Client, engine: Engine) -> dict[str, str]:
         key = connection.execute(query, {"batch": LEFT}).scalar_one()
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE"))
-    client.get(COMPARE).raise_for_status()
+    created(client, COMPARE).raise_for_status()
     with engine.begin() as connection:
         connection.execute(text(MADE), {"result": json.dumps(comparison(LINES))})
     return {"queue": queue, "text": key}
@@ -201,6 +201,8 @@ def test_a_panel_asks_twice_at_most_and_by_an_index(
     wrong: list[str] = []
     for name, look in PAGES.items():
         address = look.address.format(**addresses)
+        if look.job:
+            created(client, address).raise_for_status()
         client.get(address).raise_for_status()
         with watched(look) as asked:
             client.get(address).raise_for_status()
