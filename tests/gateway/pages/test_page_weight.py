@@ -10,6 +10,7 @@ from sqlalchemy import Engine, text
 
 from bench.pages import COMPARE, LEFT, MADE, comparison, fill_comparison
 from services.gateway.pages.row_excerpts import excerpt, offered
+from tests.gateway.pages.test_pages import created
 
 MOST_HTML = 150_000
 MOST_SENT = 40_000  # compressed

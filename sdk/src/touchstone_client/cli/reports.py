@@ -334,7 +334,7 @@ def _comparison(
 
 def _without_lines(comparison: Any, options: Namespace) -> str:
     """Return why there is nothing to compare, or an empty string."""
-    if comparison.pairs or comparison.undefined_a:
+    if comparison.pairs:
         return ""
     counts = ((options.a, comparison.unpaired_a), (options.b, comparison.unpaired_b))
     none = [name for name, lines in counts if not lines]
