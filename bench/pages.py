@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import secrets
 import statistics
 import sys
@@ -31,6 +32,7 @@ from shared.ledger.engine import sqlalchemy_url
 from shared.ledger.migrate import migrate
 
 LINES, ROUNDS = 50_000, 10
+CSRF = re.compile(r'name="csrf" value="([0-9a-f]+)"')
 START_SECONDS = 120
 BATCH = f"batch_{'5' * 32}"
 PATH = f"/batches/{BATCH}"
@@ -190,7 +192,9 @@ def measured(url: str, engine: Engine, rounds: int, lines: int) -> dict[str, dic
     for a minute."""
     found = {}
     with httpx.Client(base_url=url, timeout=60) as client:
-        client.get(COMPARE).raise_for_status()
+        csrf = CSRF.search(client.get("/compare").text)
+        sides = {"left": LEFT, "right": RIGHT, "csrf": csrf[1] if csrf else ""}
+        client.post("/compare", data=sides)
         with engine.begin() as connection:
             connection.execute(text(MADE), {"result": json.dumps(comparison(lines))})
         asked = {"batch": LEFT, "name": "a look", "lines": min(lines, 5_000)}

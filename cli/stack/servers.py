@@ -105,6 +105,7 @@ with warnings.catch_warnings():  # without XDG_RUNTIME_DIR it falls back to /tmp
 CONFIGURATION = (  # of every later start
     "unix_socket_permissions = 0700",
     "max_locks_per_transaction = 256",  # jobs in partitions of a day need 128 for 30 days
+    "wal_recycle = off",  # a recycled segment of the log keeps deleted texts
 )
 # the wheel waits ten seconds for a server; one that recovers or starts on a busy machine needs more
 NOT_YET = (subprocess.TimeoutExpired, AssertionError)

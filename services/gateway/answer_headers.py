@@ -4,15 +4,12 @@ without a body (RFC 9110, sections 9.1 and 9.3.2)."""
 
 from __future__ import annotations
 
-from contextvars import ContextVar
-
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from shared.process.settings import SERVICE_VERSION
 
 VERSION = {"x-touchstone-version": SERVICE_VERSION}  # of what answers under /v1
-IS_HEAD = ContextVar("is_head", default=False)  # then no report is started
 DEFAULTS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
@@ -60,7 +57,6 @@ class HeadMiddleware:
             return
         is_answered = False
         as_get = {**scope, "method": "GET"}
-        token = IS_HEAD.set(True)
 
         async def head_only(message: Message) -> None:
             nonlocal is_answered
@@ -74,6 +70,5 @@ class HeadMiddleware:
         try:
             await self.app(as_get, receive, head_only)
         finally:
-            IS_HEAD.reset(token)
             if "route" in as_get:
                 scope["route"] = as_get["route"]  # for whoever counts

@@ -42,6 +42,7 @@ from shared.ledger import batch_validation, batches, files
 from shared.ledger.batch_validation import ValidationStep, ValidLine
 from shared.ledger.batches import Batch, DueBatch, Fault, Kind, LineResult
 from shared.ledger.engine import transaction
+from shared.ledger.erasure import BYTE_ORDER_MARK
 from shared.ledger.file_store import FileStore
 from shared.ledger.files import NewFile
 from shared.ledger.job_json import job_json
@@ -61,7 +62,6 @@ SECONDS_AT_ONCE = 1.0  # from a slow store at least one line, too
 ENVELOPE_BYTES = 4_096  # of a line, in addition to its body
 CALLER = ("metadata", "context", "trace")  # given back; the score does not depend on them
 NOTHING: dict[str, Any] = {"metadata": {}, "context": None, "trace": None}
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 logger = telemetry.logger(__name__)
 

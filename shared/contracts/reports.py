@@ -271,8 +271,12 @@ class SystemComparison(Message):
     by_text: Count | None = Field(
         default=None, description="pairs matched by text and label, without a common custom_id"
     )
-    undefined_a: Count = Field(default=0, description="pairs where only the first has no score")
-    undefined_b: Count = Field(default=0, description="pairs where only the second has no score")
+    undefined_a: Count = Field(
+        default=0, description="pairs where only the first has no score, or failed"
+    )
+    undefined_b: Count = Field(
+        default=0, description="pairs where only the second has no score, or failed"
+    )
     bounds: DifferenceBounds | None = Field(
         default=None, description="null if there are no pairs, or if the score has no range"
     )

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from pydantic_core import from_json
 from sqlalchemy import (
     ARRAY,
     ColumnElement,
@@ -43,6 +44,7 @@ from shared.ledger.jobs import find, has_metadata
 from shared.ledger.tables import FINAL, OPEN, batch_lines, batches, jobs, result_facts
 
 INTEGERS, STRINGS = ARRAY(Integer), ARRAY(String)
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 TABLE = "table"  # key of metadata: the uploaded table that a batch was made from
 
 
@@ -77,16 +79,22 @@ def of_job(connection: Connection, job_id: str, tenant: str) -> Erasure:
 
 def of_metadata(connection: Connection, tenant: str, metadata: Mapping[str, str]) -> Erasure:
     """Select the jobs and batch lines whose metadata has all of these keys and values. The result's
-    `open` also counts batches that are being validated, since they may have matching lines."""
+    `lines` also has the ended batches whose input file was never read to its end, since the file
+    may have matching lines. Open batches of this kind are counted in `open`."""
     erasure = _select(
         connection,
         tenant,
         has_metadata(jobs.c.request, metadata),
         has_metadata(batch_lines.c.caller, metadata),
     )
-    validating = batches.c.tenant == tenant, batches.c.status == "validating"
-    count = connection.execute(select(func.count()).select_from(batches).where(*validating))
-    return replace(erasure, open=erasure.open + count.scalar_one())
+    unread = connection.execute(
+        select(batches.c.id, batches.c.status.in_(OPEN)).where(
+            batches.c.tenant == tenant, batches.c.in_progress_at.is_(None)
+        )
+    ).all()
+    lines = {batch_id: () for batch_id, is_open in unread if not is_open} | dict(erasure.lines)
+    is_open = sum(is_open for _, is_open in unread)
+    return replace(erasure, lines=lines, open=erasure.open + is_open)
 
 
 def _select(
@@ -136,19 +144,25 @@ def _select(
 
 
 def erase_lines(
-    engine: Engine, store: FileStore, batch_id: str, numbers: Sequence[int], job_ids: Sequence[str]
-) -> bool:
+    engine: Engine,
+    store: FileStore,
+    batch_id: str,
+    numbers: Sequence[int],
+    job_ids: Sequence[str],
+    metadata: Mapping[str, str],
+) -> int | None:
     """Blank these lines in the files of an ended batch, and delete their rows and the batch's jobs
-    among `job_ids`. Lines erased earlier are blanked again. The table from which the batch was made
-    is deleted. Return False if another deletion writes the files. Raises FileStoreAway if the file
-    store cannot be reached."""
+    among `job_ids`. Lines erased earlier are blanked again. If the input file was never read to its
+    end, blank its lines that have this metadata. If lines were erased, delete the table from which
+    the batch was made. Return the number of erased lines, or None if another deletion writes the
+    files. Raises FileStoreAway if the file store cannot be reached."""
     with transaction(engine) as connection:
         is_batch = batches.c.id == batch_id
         batch = connection.execute(select(batches).where(is_batch)).one_or_none()
         if batch is None:  # purged
-            return True
+            return 0
         if not try_acquire(connection, batch.input_file_id):  # batches may share it
-            return False
+            return None
         of_batch = batch_lines.c.batch_id == batch_id
         selected = func.any(literal(numbers, INTEGERS))
         kept = connection.execute(
@@ -159,13 +173,22 @@ def erase_lines(
         kept_numbers, kept_ids = {row.number for row in kept}, {row.custom_id for row in kept}
         named = [batch.input_file_id, batch.output_file_id, batch.error_file_id]
 
+        sizes = files.sizes_of(connection, [*filter(None, named)])
+        unread: set[int] = set()  # such lines may have no row
+        if batch.in_progress_at is None and batch.input_file_id in sizes:
+            with store.open_read(batch.input_file_id, size=sizes[batch.input_file_id]) as source:
+                lines = enumerate(source, 1)
+                unread = {number for number, raw in lines if line_has_metadata(raw, metadata)}
+            if not unread:
+                del sizes[batch.input_file_id]
+
         def is_kept_input(number: int, _: bytes) -> bool:
-            return number in kept_numbers or number > batch.read_lines
+            return number not in unread if unread else number in kept_numbers
 
         def is_kept_output(_: int, raw: bytes) -> bool:
             return json.loads(raw)["custom_id"] in kept_ids
 
-        for file_id, size in files.sizes_of(connection, [*filter(None, named)]).items():
+        for file_id, size in sizes.items():
             is_input = file_id == batch.input_file_id
             blank_lines(store, file_id, size, is_kept_input if is_input else is_kept_output)
         connection.execute(
@@ -174,7 +197,10 @@ def erase_lines(
             )
         )
         is_erased = and_(of_batch, batch_lines.c.number == selected)
-        count = connection.execute(delete(batch_lines).where(is_erased)).rowcount
+        rows = connection.execute(delete(batch_lines).where(is_erased)).rowcount
+        count = max(rows, len(unread))
+        if not count:
+            return 0
         values = {"erased": batches.c.erased + count, "revision": batches.c.revision + 1}
         connection.execute(update(batches).where(is_batch).values(values))
         delete_jobs(connection, batch.tenant, job_ids, batch_id)
@@ -182,7 +208,17 @@ def erase_lines(
         tables = files.delete_unused(connection, [*table])
     for file_id in tables:
         store.remove(file_id)
-    return True
+    return count
+
+
+def line_has_metadata(raw: bytes, metadata: Mapping[str, str]) -> bool:
+    """Return True if the request in this line of an input file has these metadata. A line that is
+    not JSON has none."""
+    try:
+        values = from_json(raw.removeprefix(BYTE_ORDER_MARK))["body"]["metadata"].items()
+    except (ValueError, LookupError, TypeError, AttributeError):
+        return False
+    return bool(metadata) and all(pair in values for pair in metadata.items())
 
 
 def blank_lines(

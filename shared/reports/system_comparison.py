@@ -6,7 +6,7 @@ t and sign flips of whole texts (`shared.statistics.comparison`). Pure functions
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -60,11 +60,13 @@ class Pairing:
 @dataclass(frozen=True)
 class SystemResults:
     """The results of two systems, `first` and `second`. `over` is the object that computes
-    statistics."""
+    statistics. `failed` maps the custom id of each failed line of the two systems to its text, or
+    to None if the text is unknown."""
 
     over: BatchStatistics[Any]
     first: Sequence[Row]
     second: Sequence[Row]
+    failed: tuple[Mapping[str, str | None], Mapping[str, str | None]] = ({}, {})
 
     def comparison(self, request: Against) -> SystemComparison:
         """Compare the systems. Raises BadInput if they were not scored in the same way."""
@@ -105,7 +107,7 @@ class SystemResults:
             problems=self._problems(pairs),
             slices=tuple(slices),
             warnings=tuple(self._warnings(pairing, repeats, score_test)),
-            **self._details(score, pairs),
+            **self._details(score, pairs, pairing),
         )
 
     def _problems(self, pairs: Sequence[TextPair]) -> tuple[ProblemChange, ...]:
@@ -133,8 +135,11 @@ class SystemResults:
             for code, test in tested
         )
 
-    def _details(self, score: ReportPart, pairs: Sequence[TextPair]) -> dict[str, Any]:
-        return details_of(
+    def _details(
+        self, score: ReportPart, pairs: Sequence[TextPair], pairing: Pairing
+    ) -> dict[str, Any]:
+        paired = {id(row) for pair in pairing.pairs for row in (*pair.first, *pair.second)}
+        details = details_of(
             [
                 ScoredPair(
                     min(pair.first, key=lambda row: row.job_id),
@@ -146,6 +151,23 @@ class SystemResults:
             ],
             score.bounds,
         )
+        sides = (
+            ("undefined_a", self.failed[0], self.second),
+            ("undefined_b", self.failed[1], self.first),
+        )
+        for name, failed, scored in sides:
+            details[name] += sum(
+                row.report.score is not None and id(row) not in paired and self._is_in(failed, row)
+                for row in scored
+            )
+        return details
+
+    def _is_in(self, failed: Mapping[str, str | None], row: Row) -> bool:
+        """Return True if the other system's line with this custom id and text failed."""
+        if row.custom_id is None or row.custom_id not in failed:
+            return False
+        text, own = failed[row.custom_id], self.over.contract.judged_text(row.request)
+        return text is None or own is None or text == own
 
     def _slices(
         self, by: str, score: ReportPart, pairs: Sequence[TextPair]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -97,7 +97,8 @@ def _batch_reports_of(service: ReportedService) -> Score:
     contract, batch = service.contract, service.contract.batch
 
     def report(request: BatchReportRequest) -> BatchReport:
-        rows, left_out = collect_results(batch, contract, request)
+        own = collect_results(batch, contract, request)
+        rows = own.rows
         others, further = _others(batch, contract, request)
         judged = [] if request.judged is None else _given(rows, request.judged)
         results = len(rows) + sum(len(one.rows) for one in (others, *further))
@@ -106,11 +107,12 @@ def _batch_reports_of(service: ReportedService) -> Score:
         check_one_version(rows, request)
         found = {}
         if isinstance(contract, MetricContract):
-            found = _compared(contract, request, others, [OtherSystem(rows, {}), *further])
+            systems = [replace(own, left_out=Counter()), *further]
+            found = _compared(contract, request, others, systems)
         if request.judged is not None:
             people = JudgedResults(BatchStatistics(contract, rows, request), judged)
             found["agreement"] = people.agreement(request.judged)
-        made = _summary(service, rows, left_out, request)
+        made = _summary(service, rows, own.left_out, request)
         return _planned(made.model_copy(update=found), request, contract)
 
     return report
@@ -155,16 +157,18 @@ def _planned(
 
 
 @dataclass(frozen=True)
-class OtherSystem:
-    """The results of another system, and the number of its unusable jobs by status."""
+class CollectedResults:
+    """The results of a system, and the number of its unusable jobs by status. `failed` maps the
+    custom id of each failed line to its text, or to None if the text is unknown."""
 
-    rows: Sequence[Scored[Any, Any]]
-    left_out: Mapping[str, int]
+    rows: Sequence[Scored[Any, Any]] = ()
+    left_out: Counter[str] = field(default_factory=Counter)
+    failed: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def _others(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest
-) -> tuple[OtherSystem, list[OtherSystem]]:
+) -> tuple[CollectedResults, list[CollectedResults]]:
     """Return (the system in `against`, the systems in `further`), each with its results. The first
     is empty if `against` is missing."""
     found = []
@@ -172,19 +176,18 @@ def _others(
     named += [(f"/further/{place}", one) for place, one in enumerate(request.further)]
     for pointer, one in named:
         try:
-            rows, left_out = collect_results(batch, metric, one)
+            found.append(collect_results(batch, metric, one))
         except BadInput as error:
             raise BadInput(error.detail, pointer=f"{pointer}{error.pointer or ''}") from error
-        found.append(OtherSystem(rows, dict(sorted(left_out.items()))))
-    first, *further = found or [OtherSystem((), {})]
+    first, *further = found or [CollectedResults()]
     return first, further
 
 
 def _compared(
     metric: MetricContract,
     request: BatchReportRequest,
-    against: OtherSystem,
-    systems: Sequence[OtherSystem],
+    against: CollectedResults,
+    systems: Sequence[CollectedResults],
 ) -> dict[str, Any]:
     """Return the differences system - `against` for each of `systems`, or {} without `against`.
     `systems` holds the report's own results, then the results of `further`."""
@@ -193,8 +196,9 @@ def _compared(
     found = []
     for asked, system in zip((request.against, *request.further), systems, strict=True):
         both = BatchStatistics(metric, (*system.rows, *against.rows), request)
-        made = SystemResults(both, system.rows, against.rows).comparison(asked)
-        left_out = Counter(against.left_out) + Counter(system.left_out)
+        failed = system.failed, against.failed
+        made = SystemResults(both, system.rows, against.rows, failed).comparison(asked)
+        left_out = against.left_out + system.left_out
         found.append(made.model_copy(update={"left_out": dict(sorted(left_out.items()))}))
     first, *more = over_systems(found)
     return {"comparison": first, "further": tuple(more)}
@@ -238,32 +242,29 @@ def repeat_warning(count: int) -> str:
 
 def collect_results(
     batch: BatchReportContract, metric: ReportedContract, request: BatchReportRequest | Against
-) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Return the succeeded results that were requested, and the number of other jobs by status."""
+) -> CollectedResults:
+    """Return the results that were requested."""
     with transaction(ledger()) as connection:
         if request.batch is not None:
             rows = batch_lines.outcomes_of_batch(connection, metric.name, request.batch)
         else:
             rows = batch_lines.outcomes_of_jobs(connection, metric.name, request.jobs or ())
-        scored, left_out = sorted_out(batch, metric, rows)
-    return _of_part(metric, scored, request, left_out), left_out
+        results = sorted_out(batch, metric, rows, request)
+    return replace(results, rows=_of_part(metric, results, request))
 
 
 def _of_part(
-    metric: ReportedContract,
-    scored: Sequence[Scored[Any, Any]],
-    request: BatchReportRequest | Against,
-    left_out: Counter[str],
+    metric: ReportedContract, results: CollectedResults, request: BatchReportRequest | Against
 ) -> list[Scored[Any, Any]]:
     """Return the results with the requested model and metadata. The others are counted in
     `left_out`."""
     wanted = request.of_metadata.items()
     chosen = []
-    for row in scored:
+    for row in results.rows:
         if request.of_model not in (None, _model_of(metric, row)):
-            left_out["other_model"] += 1
+            results.left_out["other_model"] += 1
         elif not wanted <= row.request.metadata.items():
-            left_out["other_metadata"] += 1
+            results.left_out["other_metadata"] += 1
         else:
             chosen.append(row)
     return chosen
@@ -277,26 +278,54 @@ def _model_of(metric: ReportedContract, row: Scored[Any, Any]) -> str | None:
 
 
 def sorted_out(
-    batch: BatchReportContract, metric: ReportedContract, rows: Iterable[JobOutcome]
-) -> tuple[list[Scored[Any, Any]], Counter[str]]:
-    """Return the usable rows as messages, and the number of unusable rows by status. Lines that
-    share a job share its request and result, but not their metadata."""
+    batch: BatchReportContract,
+    metric: ReportedContract,
+    rows: Iterable[JobOutcome],
+    request: BatchReportRequest | Against,
+) -> CollectedResults:
+    """Return the usable rows as messages, the number of unusable rows by status, and the failed
+    lines with the requested model and metadata. Lines that share a job share its request and
+    result, but not their metadata."""
     scored: list[Scored[Any, Any]] = []
     left_out: Counter[str] = Counter()
+    failed: dict[str, str | None] = {}
     read: dict[str, tuple[Any, Any]] = {}
     for row in check_each(rows):
         if row.status != "succeeded" or row.job_id is None or row.request is None:
             left_out[row.status] += 1
+            if row.status == "failed" and row.custom_id and _is_of_part(metric, row, request):
+                failed[row.custom_id] = _text_of(metric, row)
         elif batch.needs_text and row.request.get("do_not_store_text"):
             left_out["text_not_kept"] += 1
         elif (messages := read.get(row.job_id) or _messages(metric, row)) is None:
             left_out["unreadable"] += 1
         else:
-            read[row.job_id] = request, report = messages
+            read[row.job_id] = scored_request, report = messages
             if row.metadata is not None:
-                request = request.model_copy(update={"metadata": row.metadata})
-            scored.append(Scored(row.job_id, row.custom_id, request, report))
-    return scored, left_out
+                scored_request = scored_request.model_copy(update={"metadata": row.metadata})
+            scored.append(Scored(row.job_id, row.custom_id, scored_request, report))
+    return CollectedResults(scored, left_out, failed)
+
+
+def _is_of_part(
+    metric: ReportedContract, row: JobOutcome, request: BatchReportRequest | Against
+) -> bool:
+    """Return True if a line without a result has the requested model and metadata."""
+    stored = row.request or {}
+    metadata = stored.get("metadata") if row.metadata is None else row.metadata
+    model = model_of(None, stored.get("model"), metric.default_model)
+    return (
+        request.of_model in (None, model)
+        and request.of_metadata.items() <= (metadata or {}).items()
+    )
+
+
+def _text_of(metric: ReportedContract, row: JobOutcome) -> str | None:
+    """Return the judged text of a line without a result, or None if it was not kept."""
+    try:
+        return metric.judged_text(metric.request.model_validate(row.request))
+    except ValidationError:
+        return None
 
 
 def _messages(metric: ReportedContract, row: JobOutcome) -> tuple[Any, Any] | None:

@@ -20,7 +20,7 @@ from tests.browser.conftest import Filled, example, put
 from tests.gateway.judged import make_batch, run_reports
 from tests.gateway.pages.test_drift import beta, filled
 from tests.gateway.pages.test_new_batches import CSV, uploaded
-from tests.gateway.pages.test_pages import token
+from tests.gateway.pages.test_pages import created, token
 from tests.gateway.results import a_result
 
 NO_PAGE = re.compile(r"/live$|\.\w+$|\.\{\w+\}$")  # a stream, a file
@@ -51,7 +51,7 @@ def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:
         client.post("/views", data=view | {"csrf": token(client.get("/views"))})
         table = uploaded(client, CSV.encode())
         for path in (compared, f"/batches/{new}/statistics", f"/queues/{queue}"):
-            client.get(path).raise_for_status()
+            created(client, path).raise_for_status()
     run_reports(engine)
     return {
         "/": ["/"],

@@ -68,6 +68,7 @@ def test_no_picture_and_no_file_is_white_in_the_dark(
     path = f"/batches/{make_batch_of(engine, 'ice', [0.25, 0.5, 0.75])}"
     page = visits(open_gateway, color_scheme="dark")
     page.goto(f"{path}/statistics")
+    page.get_by_role("button", name="Compute the statistics").click()
     run_reports(engine, "ice")
     page.goto(f"{path}/statistics")
     page.get_by_text("All numbers and charts in the report").click()

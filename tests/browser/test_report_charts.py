@@ -23,6 +23,7 @@ def report_page(page: Page, engine: Engine, metric: str) -> Page:
     """The page of a batch with its report."""
     path = f"/batches/{make_batch_of(engine, metric, [0.25, 0.5, 0.75])}/statistics"
     page.goto(path)
+    page.get_by_role("button", name="Compute the statistics").click()
     run_reports(engine, metric)
     page.goto(path)
     expect(page.locator("#report + figure").first).to_be_visible()

@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 from tests.browser.conftest import Visits
 from tests.browser.keyboard import faults, screens
 from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.pages.test_pages import created
 
 OLD = [0.2, 0.3, 0.5, 0.9, 0.1, 0.4, 0.6, None]
 NEW = [0.5, 0.6, 0.8, 0.95, 0.5, 0.8, None, 0.7]
@@ -162,9 +163,9 @@ def test_they_can_be_used_by_all_on_any_screen(
         said = {"verdict": "agree", "reviewer": "Ann", "queue": queue}
         client.post("/v1/judgements", json={"job_id": job} | said).raise_for_status()
         client.post(lease, json=ann)
-        client.get(f"/queues/{queue}")
+        created(client, f"/queues/{queue}")
         compared = f"/compare?left={old}&right={new}"
-        client.get(compared)
+        created(client, compared)
     run_reports(engine)
     for scheme, viewport in screens():
         page = visits(open_gateway, color_scheme=scheme, viewport=viewport)

@@ -91,6 +91,19 @@ def flushed(service: Service) -> None:
     time.sleep(2)  # appendfsync everysec
 
 
+def vacuumed(service: Service) -> None:
+    """What is deleted is in no table and no segment of the write-ahead log."""
+    engine = connect(service.database_url)
+    with engine.connect() as connection:
+        connection.execution_options(isolation_level="AUTOCOMMIT")
+        connection.execute(text("SELECT pg_reload_conf()"))  # as of every later start
+        connection.execute(text("VACUUM FULL"))
+        for _ in range(2):  # a segment stays until the checkpoint after the next
+            connection.execute(text("SELECT pg_switch_wal()"))
+            connection.execute(text("CHECKPOINT"))
+    engine.dispose()
+
+
 def ended_job(client: httpx.Client, body: dict[str, Any], path: str) -> dict[str, Any]:
     """The job of this request at its end."""
     job = patiently(client, "POST", path, json=body).json()
@@ -170,6 +183,27 @@ def test_a_text_is_in_no_file_however_its_job_ended(service: Service) -> None:
         for mark in marked(ending):
             assert files_with(service.folder, mark) == set()
     assert files_with(service.folder, marked("plain")[0])  # the search finds what is kept
+
+
+def test_an_erased_text_is_in_no_file_after_vacuum(service: Service) -> None:
+    mine, endpoint = {"metadata": {"user": "u17"}}, "/v1/scores/hatexscore"
+    lines = [
+        {"custom_id": name, "method": "POST", "url": endpoint, "body": body(name) | mine}
+        for name in ("answered", "faulty")
+    ]
+    with CheckedClient(base_url=service.url, timeout=SECONDS) as client:
+        assert ended_job(client, body("alone") | mine, endpoint)["status"] == "succeeded"
+        for file in (lines[:1], [*lines[1:], b"{not JSON"]):
+            ended(client, started(client, file, endpoint), PATIENCE_SECONDS)
+        marks = [mark for name in ("alone", "answered", "faulty") for mark in marked(name)]
+        assert all(files_with(service.folder, mark) for mark in marks)
+        erased = client.delete("/v1/jobs", params={"metadata[user]": "u17"}).json()
+        assert (erased["lines"], erased["open"]) == (2, 0)
+    vacuumed(service)
+    flushed(service)
+    assert {mark: files_with(service.folder, mark) for mark in marks} == {
+        mark: set() for mark in marks
+    }
 
 
 def test_nobody_else_reads_what_lies_in_the_folder(service: Service) -> None:

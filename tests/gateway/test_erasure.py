@@ -85,6 +85,36 @@ def test_deletion_by_metadata_reaches_lines_files_and_equal_lines(scene: Scene) 
     assert again["request_counts"]["total"] == 1
 
 
+def test_deletion_by_metadata_reaches_the_files_of_failed_and_cancelled_batches(
+    scene: Scene,
+) -> None:
+    lines = [
+        line("mine", f"{MARK} one", **MINE),
+        line("kept", "a text", metadata={"user": "u18"}),
+        line("invalid", f"{MARK} two", **MINE) | {"url": "/elsewhere"},
+        "{not JSON",
+    ]
+    failed = scene.read(scene.make(lines))
+    cancelled = scene.make(lines[:2])
+    scene.client.post(f"/v1/batches/{cancelled['id']}/cancel").raise_for_status()
+    late = scene.read(scene.make(lines[:2]))  # cancelled after it was read
+    scene.client.post(f"/v1/batches/{late['id']}/cancel").raise_for_status()
+    query = {"metadata[user]": "u17"}
+    assert scene.client.delete("/v1/jobs", params=query).json()["open"] == 2
+    batches = [failed, scene.finish(cancelled), scene.finish(late)]
+    assert [batch["status"] for batch in batches] == ["failed", "cancelled", "cancelled"]
+    assert len(places_of(scene, MARK)) == 2
+    erased = scene.client.delete("/v1/jobs", params=query).json()
+    assert (erased["lines"], erased["open"]) == (2, 0)
+    assert [scene.batch(batch)["erased"] for batch in batches] == [2, 1, 1]
+    assert places_of(scene, MARK) == []
+    for batch in batches:
+        content = scene.client.get(f"/v1/files/{batch['input_file_id']}/content").text
+        assert ("u18" in content, "u17" in content) == (True, False)
+    assert "{not JSON" in scene.client.get(f"/v1/files/{failed['input_file_id']}/content").text
+    assert scene.client.delete("/v1/jobs", params=query).json()["lines"] == 0
+
+
 def test_another_tenant_deletes_nothing(opens: Opens) -> None:
     mine, other = opens("a", "score"), opens("b", "score")
     job = mine.post(URL, json=GOOD | MINE).json()["id"]

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
 
-from fastapi import Path, Request
+from fastapi import Depends, Path, Request
 from sqlalchemy import Connection, Engine
 from starlette.responses import Response, StreamingResponse
 
-from services.gateway.auth import Viewer
+from services.gateway.auth import Viewer, check_scope
 from services.gateway.batch_csv import (
     FIRST,
     LAST,
@@ -30,9 +30,10 @@ from services.gateway.batch_csv import (
     why_none,
 )
 from services.gateway.pages.batch_report import FileSelection
-from services.gateway.pages.batches import get_batch
+from services.gateway.pages.batches import SELECTION_BYTES, SELECTION_FIELDS, get_batch
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.result_query import ResultQuery, query_to_take
+from services.gateway.pages.result_query import Pair, ResultQuery, query_to_take
+from services.gateway.pages.templates import FIELD, checked_form
 from services.gateway.refusals import NoReport
 from services.gateway.results import result_exports, result_pages, saved_views
 from services.gateway.results.result_exports import ExportedRow
@@ -40,9 +41,8 @@ from services.gateway.routes import batch_results
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import (
     find_plot,
-    lines_report_job,
-    report_job,
     unknown_plot,
+    view_report_job,
     write_facts,
 )
 from services.gateway.routes.batches import find_batch
@@ -171,37 +171,56 @@ def _to_dict(exported: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, A
     }
 
 
-@router.get("/batches/{batch_id}/results.html")
+async def form_pairs(request: Request, caller: Viewer) -> list[Pair] | None:
+    """Return the fields of a form that creates a report, or None for GET, which creates nothing.
+    Raises Forbidden."""
+    if request.method != "POST":
+        return None
+    check_scope(caller, "batch")
+    form = await checked_form(request, limit=SELECTION_BYTES, fields=SELECTION_FIELDS)
+    return [pair for pair in form.pairs if pair[0] != FIELD]
+
+
+FormPairs = Annotated[list[Pair] | None, Depends(form_pairs)]
+
+
+@router.api_route("/batches/{batch_id}/results.html", methods=["GET", "POST"])
 async def results_html(
-    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
+    request: Request, batch_id: str, gateway: Gateway, caller: Viewer, sent: FormPairs
 ) -> Response:
-    """Return the selected lines and the report as one HTML file without users' texts."""
+    """Return the selected lines and the report as one HTML file without users' texts. POST creates
+    the report if there is none."""
     batch = await get_batch(batch_id, gateway, caller)
-    owner = caller.owner(gateway.settings)
-    return await lines_html(batch, request.query_params.multi_items(), gateway, owner)
+    pairs = request.query_params.multi_items() if sent is None else sent
+    owner, create = caller.owner(gateway.settings), sent is not None
+    return await lines_html(batch, pairs, gateway, owner, create=create)
 
 
 async def lines_html(
     batch: Batch,
-    pairs: Sequence[tuple[str, str]],
+    pairs: Sequence[Pair],
     gateway: State,
     owner: Owner,
+    *,
+    create: bool,
     name: str = "",
     until: float | None = None,
 ) -> Response:
     """Return the lines that the parameters select, with the report on them, as HTML. `name` and
     `until` are those of a shared link. Raises BadInput, NoReport."""
     view = query_to_take(batch, batch.tenant, pairs)
-    if view.is_whole:
-        report = await _finished_report(batch, gateway)
+    await write_facts(gateway, batch)
+    selection = None if view.is_whole else view.filter
+    try:
+        job = await view_report_job(
+            batch, gateway, owner, selection, create=create, seconds=REPORT_SECONDS
+        )
+    except NoReport:
+        if view.is_whole:
+            raise
+        report = {}  # none of the lines has a result
     else:
-        await write_facts(gateway, batch)
-        try:
-            job = await lines_report_job(batch, gateway, owner, view.filter, REPORT_SECONDS)
-        except NoReport:  # none of the lines has a result
-            report = {}
-        else:
-            report = _result(job)
+        report = _result(job)
     shown = FileSelection([chip.text for chip in view.chips], name, until)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE, shown)
 
@@ -225,7 +244,9 @@ async def shared_lines(
             batch = await find_batch(link["batch"], gateway, tenant)
             owner = Owner(tenant, most_open=gateway.settings.open_jobs)
             pairs = parse_qsl(link["query"])
-            response = await lines_html(batch, pairs, gateway, owner, name, link["until"])
+            response = await lines_html(
+                batch, pairs, gateway, owner, create=False, name=name, until=link["until"]
+            )
             response.headers["Content-Disposition"] = "inline"
             return response
     raise NotThere("This link has expired, or its owner has deleted it.")
@@ -265,7 +286,9 @@ async def batch_plot(
     drawn = () if contract is None else contract.batch_plots
     seconds = REPORT_SECONDS if name in drawn else 0
     try:
-        svg = find_plot(await _finished_report(batch, gateway, seconds), name).svg
+        owner = caller.owner(gateway.settings)
+        job = await view_report_job(batch, gateway, owner, None, create=False, seconds=seconds)
+        svg = find_plot(_result(job), name).svg
     except NoReport:
         if name in drawn:
             raise
@@ -289,11 +312,13 @@ async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: V
     return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
 
 
-@router.get("/batches/{batch_id}/report.html")
-async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Return the report as one HTML file."""
+@router.api_route("/batches/{batch_id}/report.html", methods=["GET", "POST"])
+async def batch_html(batch_id: str, gateway: Gateway, caller: Viewer, sent: FormPairs) -> Response:
+    """Return the report as one HTML file. POST creates the report if there is none."""
     batch = await get_batch(batch_id, gateway, caller)
-    return await batch_results.as_html(batch, await _finished_report(batch, gateway), gateway)
+    owner, create = caller.owner(gateway.settings), sent is not None
+    job = await view_report_job(batch, gateway, owner, None, create=create, seconds=REPORT_SECONDS)
+    return await batch_results.as_html(batch, _result(job), gateway)
 
 
 @router.get("/batches/{batch_id}/judgements.{form}")
@@ -324,14 +349,10 @@ async def batch_output(
     return await get_file_content(file_id, gateway, caller)
 
 
-async def _finished_report(
-    batch: Batch, gateway: State, seconds: int = REPORT_SECONDS
-) -> dict[str, Any]:
+def _result(job: Job | None) -> dict[str, Any]:
     """Return the finished report. Raises NoReport."""
-    return _result(await report_job(batch, gateway, seconds))
-
-
-def _result(job: Job) -> dict[str, Any]:
+    if job is None:
+        raise NoReport("these lines have no report yet. Create one on the page of the batch")
     if job.error is not None:
         raise NoReport(str(job.error.get("detail", "the report failed")))
     if job.result is None:

@@ -1,6 +1,6 @@
 """The results of a batch split by a column or metadata key. Each value has its mean and interval.
 Counts and means are shown at once. Intervals and the test come from the same report that `POST
-/v1/reports` with `by` computes. It is started when the page is first opened."""
+/v1/reports` with `by` computes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from services.gateway.caller import Caller
 from services.gateway.pages.result_query import LONGEST, ResultQuery, value_name
 from services.gateway.results import result_pages
-from services.gateway.routes.scores import find_or_commit, wait_for_job
+from services.gateway.routes.scores import get_report_job
 from services.gateway.state import State
 from services.registry import metrics
 from shared.contracts.errors import ScoringError
@@ -37,6 +37,7 @@ COLUMNS = {
     "verdict": "verdict",
     "variant": "variant",
 }
+MISSING = "The intervals have not been computed yet."
 Counted = Mapping[str, Mapping[str, int]]  # column → value → rows
 
 
@@ -95,6 +96,10 @@ class BatchSplit:
     def is_pending(self) -> bool:
         return self.job is not None and not self.job.is_final
 
+    @property
+    def is_missing(self) -> bool:
+        return self.sentence == MISSING
+
 
 def split_keys(view: ResultQuery, keys: Mapping[str, int], counted: Counted) -> dict[str, str]:
     """Return the columns and metadata keys by which the results can be split, with their display
@@ -114,9 +119,10 @@ MOST = result_pages.MOST_VALUES
 
 
 async def split_of(
-    batch: Batch, gateway: State, caller: Caller, view: ResultQuery
+    batch: Batch, gateway: State, caller: Caller, view: ResultQuery, *, create: bool = False
 ) -> BatchSplit | None:
-    """Return the results split by the key in the page's address, or None if it has no key."""
+    """Return the results split by the key in the page's address, or None if it has no key. If
+    `create`, create the report that computes the intervals."""
     contract = metrics().get(batch.metric)
     if not view.split or contract is None:
         return None
@@ -126,7 +132,7 @@ async def split_of(
 
     counts = await gateway.in_ledger(read)
     values = sum(count.value is not None for count in counts)
-    job, why = await _report(batch, gateway, caller, view, values)
+    job, why = await _report(batch, gateway, caller, view, values, create=create)
     splits = (job.result or {}).get("splits", ()) if job is not None else ()
     split = next(map(ScoreSplit.model_validate, splits), None)
     known = {} if split is None else {value.value: value.score for value in split.values}
@@ -140,14 +146,15 @@ async def split_of(
         (edges[0], edges[-1]),
     )
     without = sum(count.rows for count in counts if count.value is None)
-    return BatchSplit(view.split, rows, why or _sentence(split), forest, without, job, split)
+    said = why or (MISSING if job is None else _sentence(split))
+    return BatchSplit(view.split, rows, said, forest, without, job, split)
 
 
 async def _report(
-    batch: Batch, gateway: State, caller: Caller, view: ResultQuery, values: int
+    batch: Batch, gateway: State, caller: Caller, view: ResultQuery, values: int, *, create: bool
 ) -> tuple[Job | None, str]:
-    """Return (job that computes the intervals, ""), or (None, reason why there is none). `values`
-    is the number of values in the split."""
+    """Return (job that computes the intervals, ""), or (None, reason why there is none). The reason
+    is empty if nobody has created the job. `values` is the number of values in the split."""
     if not FEWEST <= values <= MOST:
         return None, f"There is no split: the key has {values} values, but 2 to {MOST} are allowed."
     if not caller.has_scope("batch"):
@@ -160,11 +167,11 @@ async def _report(
     except ValidationError:
         return None, "There are no intervals: a report cannot split by a key with this name."
     try:
-        accepted = await find_or_commit(contract, body, gateway, caller.owner(gateway.settings))
-        job = await wait_for_job(accepted, gateway, 0)
+        owner = caller.owner(gateway.settings)
+        job = await get_report_job(contract, body, gateway, owner, create=create)
     except ScoringError as error:
         return None, f"There are no intervals: {error.detail}."
-    if job.error is not None:
+    if job is not None and job.error is not None:
         return job, f"There are no intervals: {job.error.get('detail', 'the report failed')}."
     return job, ""
 

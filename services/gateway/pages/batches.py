@@ -41,14 +41,14 @@ from services.gateway.pages.result_query import (
     filled_pairs,
     parse_query,
 )
-from services.gateway.pages.review import batch_agreement
+from services.gateway.pages.review import NO_AGREEMENT, batch_agreement
 from services.gateway.pages.row_excerpts import SNIPPET, excerpt, fitted_rows
 from services.gateway.pages.saved_views import saved_views
-from services.gateway.pages.templates import checked_form, page
+from services.gateway.pages.templates import FIELD, checked_form, page
 from services.gateway.pages.waiting import in_queue, obstacle
 from services.gateway.results import result_pages
 from services.gateway.results.result_pages import ResultCounts, ResultRow, ResultSummary
-from services.gateway.routes.batch_results import lines_report_job, report_job, write_facts
+from services.gateway.routes.batch_results import view_report_job, write_facts
 from services.gateway.routes.batches import BATCH_ID, find_batch, validate_id
 from services.gateway.routes.events import stream
 from services.gateway.state import Gateway, State
@@ -70,6 +70,7 @@ from shared.ledger.score_hours import edges_of
 ON_A_PAGE = 50
 SO_FAR = 20  # lines of a running batch
 MOST_COUNTED = 200_000  # lines whose verdicts one view of the list counts
+SELECTION_BYTES, SELECTION_FIELDS = 65_536, 200  # of a form with the chosen lines
 FEWEST_DONE = 5  # lines that tell how long the others take
 
 router = page_router()
@@ -145,6 +146,11 @@ class BatchReportState:
     def is_pending(self) -> bool:
         """True while the report is being computed."""
         return self.job is not None and not self.job.is_final
+
+    @property
+    def is_missing(self) -> bool:
+        """True if nobody has created the report yet."""
+        return self.job is None and not self.why_not
 
 
 @dataclass(frozen=True)
@@ -244,7 +250,8 @@ async def batch_statistics(
     charts: Annotated[int, Query(ge=0, lt=LARGEST)] = 0,
 ) -> Response:
     """Show the report on the selected lines of a batch: means with intervals, charts, and a split
-    by any value. `charts` is the first chart to draw if there are many."""
+    by any value. `charts` is the first chart to draw if there are many. A button creates what is
+    missing."""
     batch = await get_batch(batch_id, gateway, caller)
     if not batch.is_final or not batch.total:
         return RedirectResponse(f"/batches/{batch.id}", 303)
@@ -257,6 +264,11 @@ async def batch_statistics(
             lambda connection: result_pages.summary_of(connection, view.filter, edges, MOST_REASONS)
         )
     report = await _report(batch, gateway, caller, view)
+    split = await split_of(batch, gateway, caller, view)
+    people = NO_AGREEMENT
+    if view.is_whole:
+        people = await batch_agreement(batch, gateway, caller)
+    parts = (report, split, people)
     contract = reported().get(batch.metric)
     is_metric = batch.metric in metrics()
     return page(
@@ -275,10 +287,35 @@ async def batch_statistics(
             design_of(batch.metric, report.report), charts, view.charts_from
         ),
         seconds=_elapsed_time(batch),
-        split=await split_of(batch, gateway, caller, view),
+        split=split,
         split_keys=split_keys(view, shown.keys, shown.counts.values) if is_metric else {},
-        people=await batch_agreement(batch, gateway, caller) if view.is_whole else None,
+        people=people.job,
+        may_make=caller.has_scope("batch"),
+        may_create=caller.has_scope("batch") and any(part and part.is_missing for part in parts),
         gold=gold_section(report.report),
+    )
+
+
+@router.post("/batches/{batch_id}/statistics")
+async def create_statistics(
+    request: Request, batch_id: str, gateway: Gateway, caller: Viewer
+) -> Response:
+    """Create the reports that the statistics page shows for the lines in the form."""
+    check_scope(caller, "batch")
+    form = await checked_form(request, limit=SELECTION_BYTES, fields=SELECTION_FIELDS)
+    batch = await get_batch(batch_id, gateway, caller)
+    pairs = filled_pairs([pair for pair in form.pairs if pair[0] != FIELD])
+    if batch.is_final and batch.total:
+        await write_facts(gateway, batch, FACT_SECONDS)
+        view = parse_query(batch, batch.tenant, pairs)
+        await _report(batch, gateway, caller, view, create=True)
+        await split_of(batch, gateway, caller, view, create=True)
+        if view.is_whole:
+            await batch_agreement(batch, gateway, caller, create=True)
+    query = urlencode(pairs, quote_via=quote)
+    anchor = "#split" if "split" in dict(pairs) else ""
+    return RedirectResponse(
+        f"/batches/{batch.id}/statistics{'?' if query else ''}{query}{anchor}", 303
     )
 
 
@@ -329,22 +366,17 @@ async def batch_cancel(
 
 
 async def _report(
-    batch: Batch, gateway: State, caller: Caller, view: ResultQuery
+    batch: Batch, gateway: State, caller: Caller, view: ResultQuery, *, create: bool = False
 ) -> BatchReportState:
-    """Return the state of the batch's report, and start the report if necessary. Starting one
-    requires the scope `batch`."""
-    is_made = view.is_whole and batch.report_job_id is not None
-    if not is_made and not caller.has_scope("batch"):
-        return BatchReportState(why_not="your API key may not make reports")
-    owner = caller.owner(gateway.settings)
+    """Return the state of the report on these lines. If there is none, create it if `create`."""
+    owner, selection = caller.owner(gateway.settings), None if view.is_whole else view.filter
     try:
-        job = await (
-            report_job(batch, gateway)
-            if view.is_whole
-            else lines_report_job(batch, gateway, owner, view.filter)
-        )
+        job = await view_report_job(batch, gateway, owner, selection, create=create)
     except ScoringError as error:
         return BatchReportState(why_not=error.detail)
+    if job is None:
+        may_create = caller.has_scope("batch")
+        return BatchReportState(why_not="" if may_create else "your API key may not make reports")
     if job.error is not None:
         return BatchReportState(job=job, why_not=str(job.error.get("detail", "")))
     if job.result is None:

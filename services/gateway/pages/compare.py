@@ -6,6 +6,7 @@ are ignored and listed."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import chain
@@ -14,6 +15,7 @@ from urllib.parse import urlencode
 
 from fastapi import Request
 from sqlalchemy import Connection
+from starlette.datastructures import QueryParams
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
@@ -50,14 +52,14 @@ from services.gateway.pages.result_query import (
     ignored_pair,
     parse_query,
 )
-from services.gateway.pages.templates import checked_form, page
+from services.gateway.pages.templates import FIELD, checked_form, page
 from services.gateway.refusals import NoReport
 from services.gateway.results import result_pairs
 from services.gateway.results.result_pages import Bounds
 from services.gateway.results.result_pairs import PairedLine, PairFilter, UnpairedLine
 from services.gateway.routes.batch_results import download_headers
 from services.gateway.routes.batches import check_input, find_batch
-from services.gateway.routes.scores import find_or_commit, wait_for_job
+from services.gateway.routes.scores import get_report_job
 from services.gateway.state import Gateway, State
 from services.registry import contracts, metrics, surprising_words
 from shared.contracts.batches import MOST_FURTHER, Against
@@ -83,6 +85,8 @@ OWN = {
     "change_from": "right minus left from",
     "change_to": "right minus left below",
 }
+OF_FORM = ("left", "right", OFFER, *PARTS)
+FORM_BYTES = 32_768  # sides and filters
 RECENT = 50
 MOST_ROWS = 20
 MOST_LEFT_OUT = 100  # lines of a side that are listed
@@ -202,21 +206,16 @@ def _between(values: Mapping[str, str], name: str) -> Bounds:
 
 @router.get("/compare")
 async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Response:
-    """Show the comparison, or a form to choose the two sides. A comparison is a job; a key that may
-    only review cannot create it."""
+    """Show the comparison, a button that computes it, or a form to choose the two sides. A key that
+    may only review cannot create it."""
     check_scope(caller, "batch")
     query = request.query_params
-    if any(query.get(name) is not None for name in PARTS):
-        return RedirectResponse(f"/compare?{urlencode(sides_of_form(query))}", 303)
     sent = query.multi_items()
     if (filled := filled_pairs(sent)) != sent:
         return RedirectResponse(f"/compare{'?' if filled else ''}{urlencode(filled)}", 303)
-    rights_sent = dict.fromkeys(query.getlist("right"))
-    named = [side for side in (query.get("left", ""), *rights_sent) if side.strip()]
-    if query.get(OFFER) or len(named) < 2 or not query.get("left", "").strip():
+    named = _named(query)
+    if not named:
         return await _form(request, gateway, caller)
-    if len(named) > MOST_FURTHER + 2:
-        raise BadInput(f"compare at most {MOST_FURTHER + 1} systems with one baseline")
     sides: list[CompareSide] = []
     for side in named:
         try:
@@ -224,6 +223,43 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
         except UnknownBatch as error:
             return await _form(request, gateway, caller, (len(sides), error.detail))
     return await _compared(request, gateway, caller, sides)
+
+
+def _named(query: QueryParams) -> list[str]:
+    """Return the sides in the page's address. The list is empty if a side is missing, or if the
+    form asks which parts can be chosen. Raises BadInput for too many sides."""
+    rights = dict.fromkeys(query.getlist("right"))
+    named = [side for side in (query.get("left", ""), *rights) if side.strip()]
+    if len(named) > MOST_FURTHER + 2:
+        raise BadInput(f"compare at most {MOST_FURTHER + 1} systems with one baseline")
+    has_all = len(named) > 1 and query.get("left", "").strip() and not query.get(OFFER)
+    return named if has_all else []
+
+
+@router.post("/compare")
+async def create_comparison(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+    """Create the comparison that the form asks for, and go to its page. That page shows what is
+    wrong with the form."""
+    check_scope(caller, "batch")
+    form = await checked_form(request, limit=FORM_BYTES)
+    sent = QueryParams([pair for pair in form.pairs if pair[0] != FIELD])
+    others = [pair for pair in sent.multi_items() if pair[0] not in OF_FORM]
+    query = urlencode(filled_pairs([*sides_of_form(sent), *others]))
+    chosen = QueryParams(query)
+    with suppress(UnknownBatch):
+        sides = [await side_of(side, gateway, caller) for side in _named(chosen)]
+        if sides and not conflict(sides[0], sides[1:]):
+            wanted = await _wanted(sides, chosen, gateway)
+            await _job(wanted, gateway, caller, create=True)
+    return RedirectResponse(f"/compare?{query}{'#slices' if 'by' in chosen else ''}", 303)
+
+
+async def _wanted(sides: Sequence[CompareSide], query: QueryParams, gateway: State) -> CompareQuery:
+    left, *rights = sides
+    await write_side_facts(sides, gateway)
+    keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
+    by = query.get("by", "")
+    return CompareQuery(left, rights, by if by in keys else "", keys)
 
 
 async def _compared(
@@ -234,11 +270,11 @@ async def _compared(
     if why:
         other = [RepeatedSide(side) for side in rights if side.batch.metric != left.batch.metric]
         return _refused(request, left, rights, why, other if left.batch.is_final else [])
-    await write_side_facts((left, *rights), gateway)
-    keys = slice_keys(await known_of(rights[0].batch, gateway, complete=True))
-    by = request.query_params.get("by", "")
-    wanted = CompareQuery(left, rights, by if by in keys else "", keys)
+    wanted = await _wanted((left, *rights), request.query_params, gateway)
     job = await _job(wanted, gateway, caller)
+    if job is None:
+        context: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}
+        return page(request, "compare.html", job=None, wanted=wanted, **context)
     if job.error is not None:
         again = await sides_to_repeat(wanted.sides, gateway, caller)
         return _refused(request, left, rights, job.error.get("detail", ""), again)
@@ -246,7 +282,7 @@ async def _compared(
         reason = "the comparison was cancelled. You can repeat it after its job is deleted"
         return _refused(request, left, rights, reason, [])
     if job.result is None:
-        context: dict[str, Any] = {"left": left, "rights": rights, "refused": ""}
+        context = {"left": left, "rights": rights, "refused": ""}
         return page(request, "compare.html", job=job, **context)
     return await _result_page(request, gateway, caller, wanted, job)
 
@@ -289,8 +325,10 @@ async def _form(
     return page(request, "compare_form.html", status, **context)
 
 
-async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
-    """Return the report's job. The first view of a comparison creates it."""
+async def _job(
+    wanted: CompareQuery, gateway: State, caller: Caller, *, create: bool = False
+) -> Job | None:
+    """Return the report's job. If there is none, create it, or return None unless `create`."""
     left, (first, *further) = wanted.left, wanted.rights
     contract = metrics()[left.batch.metric].batch
     body = contract.request(
@@ -300,8 +338,8 @@ async def _job(wanted: CompareQuery, gateway: State, caller: Caller) -> Job:
         further=tuple(Against(batch=side.batch.id, **side.report_part) for side in further),
         by=(wanted.by,) if wanted.by else (),
     )
-    accepted = await find_or_commit(contract, body, gateway, caller.owner(gateway.settings))
-    return await wait_for_job(accepted, gateway, 0)
+    owner = caller.owner(gateway.settings)
+    return await get_report_job(contract, body, gateway, owner, create=create)
 
 
 @router.post("/compare/again")

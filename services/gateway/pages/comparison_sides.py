@@ -150,10 +150,15 @@ class CompareQuery:
         return [self.left, *self.rights]
 
     @property
-    def address(self) -> str:
-        """The page's address without the parameters that select single pairs or comparisons."""
+    def pairs(self) -> list[tuple[str, str]]:
+        """The address parameters without the ones that select single pairs or comparisons."""
         sides = [("left", self.left.address), *(("right", side.address) for side in self.rights)]
-        return f"/compare?{urlencode(sides + ([('by', self.by)] if self.by else []))}"
+        return sides + ([("by", self.by)] if self.by else [])
+
+    @property
+    def address(self) -> str:
+        """The page's address with these parameters."""
+        return f"/compare?{urlencode(self.pairs)}"
 
 
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:

@@ -29,6 +29,7 @@ from services.gateway.pages.reviewers import (
     name_of,
     parse_form,
     read_spans,
+    set_name_cookie,
 )
 from services.gateway.pages.span_input import texts_to_mark
 from services.gateway.pages.templates import checked_form, page
@@ -131,11 +132,14 @@ async def queue_list(
         return [(queue, progress[queue.id]) for queue in some], count
 
     queues, count = await gateway.in_ledger(read)
-    job = None if selected is None else await batch_agreement(selected, gateway, caller)
+    people = NO_AGREEMENT
+    if selected is not None:
+        people = await batch_agreement(selected, gateway, caller)
     return page(
         request,
         "queues.html",
-        job=job,
+        job=people.job,
+        may_create=people.is_missing and caller.has_scope("batch"),
         batch=selected,
         query=_selected_query(request, selected),
         queues=queues,
@@ -145,17 +149,32 @@ async def queue_list(
     )
 
 
-async def batch_agreement(batch: Batch, gateway: State, caller: Caller) -> Job | None:
-    """Return the job that computes how well reviewers agree. Return None for fewer than `ENOUGH`
-    judgements or for results without scores."""
+@dataclass(frozen=True)
+class BatchAgreement:
+    """The job that computes how well reviewers agree, if there is one. `is_missing` is True if
+    there are enough judgements but nobody has created the job."""
+
+    job: Job | None = None
+    is_missing: bool = False
+
+
+NO_AGREEMENT = BatchAgreement()
+
+
+async def batch_agreement(
+    batch: Batch, gateway: State, caller: Caller, *, create: bool = False
+) -> BatchAgreement:
+    """Return the agreement of the reviewers of a batch with at least `ENOUGH` judgements. If
+    `create`, create the job that computes it."""
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
     known = await queue_routes.judgement_state(wanted, gateway)
     if known.number < ENOUGH:
-        return None
+        return NO_AGREEMENT
     try:
-        return await queue_routes.batch_agreement_job(batch, known, gateway, caller)
+        job = await queue_routes.batch_agreement_job(batch, known, gateway, caller, create=create)
     except NoReport:
-        return None
+        return NO_AGREEMENT
+    return BatchAgreement(job, is_missing=job is None)
 
 
 def _selected_query(request: Request, batch: Batch | None) -> str:
@@ -202,12 +221,14 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
         lambda connection: review_progress.progress(connection, queue)
     )
     job: Job | None = None
+    may_create = False
     try:
-        job = await queue_routes.agreement_job(queue, gateway, caller)
+        job = await queue_routes.agreement_job(queue, gateway, caller, create=False)
     except NoReport as error:
         why = error.detail
     else:
-        why = "" if job.error is None else str(job.error.get("detail", ""))
+        may_create = job is None
+        why = "" if job is None or job.error is None else str(job.error.get("detail", ""))
     agreement = None if job is None or job.result is None else job.result.get("agreement")
     return page(
         request,
@@ -218,10 +239,23 @@ async def queue_page(request: Request, queue_id: str, gateway: Gateway, caller: 
         progress=progress,
         job=job,
         why=why,
+        may_create=may_create,
         agreement=agreement,
         may_judge=caller.has_scope("review"),
         may_close=caller.has_scope("batch"),
     )
+
+
+@router.post("/queues/{queue_id}")
+async def create_agreement(
+    request: Request, queue_id: str, gateway: Gateway, caller: Viewer
+) -> Response:
+    """Create the report on the queue's judgements so far, and return to the queue's page."""
+    check_scope(caller, "batch", "review")
+    await checked_form(request)
+    queue = await queue_routes.find_queue(queue_id, gateway, caller)
+    await queue_routes.agreement_job(queue, gateway, caller, create=True)
+    return RedirectResponse(f"/queues/{queue.id}", 303)
 
 
 @router.post("/queues/{queue_id}/close")
@@ -259,8 +293,8 @@ async def judge_page(
     caller: Viewer,
     after: Annotated[str, Query(pattern=f"^({JUDGEMENT_ID.pattern})?$")] = "",
 ) -> Response:
-    """Show the next line to judge. If the reviewer just answered without seeing the result, show
-    that result first."""
+    """Show the line that is reserved for the reviewer, or a button to reserve one. If the reviewer
+    just answered without seeing the result, show that result first."""
     check_scope(caller, "review")
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
     name = name_of(request, caller)
@@ -274,11 +308,11 @@ async def judge_page(
         )
         return _line_page(request, queue, line_of(job, given), progress, given=given)
 
-    def take(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
-        item = review_queues.take(connection, queue, name)
+    def read(connection: Connection) -> tuple[ReviewItem | None, ReviewProgress]:
+        item = review_queues.reserved(connection, queue, name)
         return item, review_progress.progress(connection, queue, name)
 
-    item, progress = await gateway.in_ledger(take)
+    item, progress = await gateway.in_ledger(read)
     if item is None:
         return page(request, "queue_done.html", queue=queue, progress=progress, name=name)
     job = await find_job(item.job_id, gateway, caller.tenant)
@@ -327,11 +361,12 @@ def _held(sent: Mapping[str, str]) -> dict[str, str]:
 async def handle_form(
     request: Request, queue_id: str, gateway: Gateway, caller: Viewer
 ) -> Response:
-    """Process the button that was pressed: agree, disagree, unsure, skip or undo."""
+    """Process the button that was pressed: agree, disagree, unsure, skip, undo or start. Then
+    reserve the next line for the reviewer."""
     check_scope(caller, "review")
     form = await checked_form(request, limit=NOTE_BYTES)
     queue = await queue_routes.find_queue(queue_id, gateway, caller)
-    origin, action = get_origin(request, caller), form.get("action", "")
+    origin, action = get_origin(request, caller, form.get("reviewer")), form.get("action", "")
     query = _held(form)
     if action in OPINIONS:
         job_id = validate_id(form.get("job", ""))
@@ -349,8 +384,14 @@ async def handle_form(
     elif action == "undo":
         done = form.get("done", "")
         await gateway.in_ledger(lambda connection: _undo(connection, queue, origin, done))
+    await gateway.in_ledger(
+        lambda connection: review_queues.take(connection, queue, origin.reviewer)
+    )
     tail = f"?{urlencode(query)}" if query else ""
-    return RedirectResponse(f"/queues/{queue.id}/judge{tail}", 303)
+    response = RedirectResponse(f"/queues/{queue.id}/judge{tail}", 303)
+    if "reviewer" in form:
+        set_name_cookie(request, response, origin.reviewer)
+    return response
 
 
 def _elapsed(given: str) -> float | None:

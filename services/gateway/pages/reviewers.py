@@ -128,17 +128,6 @@ async def read_spans(
     return {"spans": parse_spans(typed, texts_to_mark(job))}
 
 
-@router.post("/reviewer")
-async def set_name(request: Request, caller: Viewer) -> Response:
-    """Store the reviewer's name for this session."""
-    check_scope(caller, "review")
-    form = await checked_form(request)
-    name = get_origin(request, caller, form.get("reviewer")).reviewer
-    response = RedirectResponse(local(form.get("next", "/queues")), 303)
-    set_name_cookie(request, response, name)
-    return response
-
-
 @router.post("/jobs/{job_id}/judgements")
 async def judge_job(request: Request, job_id: str, gateway: Gateway, caller: Viewer) -> Response:
     """Store the judgement from one of the three buttons, then return to the previous page."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
@@ -22,8 +23,9 @@ from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import query_to_take
 from services.gateway.pages.templates import checked_form, page
-from services.gateway.refusals import InvalidBody
+from services.gateway.refusals import InvalidBody, NoReport
 from services.gateway.results import saved_views as ledger
+from services.gateway.routes.batch_results import view_report_job, write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.registry import metrics
@@ -113,7 +115,12 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
         batch = await find_batch(form["share"], gateway, caller.tenant)
         if batch.metric != metric:
             raise InvalidBody.at_root(f"the batch is of {batch.metric}, not of {metric}")
-        query_to_take(batch, caller.tenant, parse_qsl(query))
+        view = query_to_take(batch, caller.tenant, parse_qsl(query))
+        with suppress(NoReport):  # a link may be made before the batch has results
+            await write_facts(gateway, batch)
+            selection = None if view.is_whole else view.filter
+            owner = caller.owner(gateway.settings)
+            await view_report_job(batch, gateway, owner, selection, create=True)
         until, token = int(time.time()) + SHARED_DAYS * 86_400, secrets.token_hex(16)
         value = {"batch": batch.id, "query": query, "until": until, "token": token}
         kind, target = "shared", "/views"

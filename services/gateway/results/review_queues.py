@@ -238,6 +238,21 @@ def take(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewIte
     return None if row is None else ReviewItem(**row._asdict())
 
 
+def reserved(connection: Connection, queue: ReviewQueue, reviewer: str) -> ReviewItem | None:
+    """Return the line that is reserved for this reviewer, or None."""
+    if queue.closed_at is not None:
+        return None
+    query = (
+        select(*(ITEMS[name] for name in ReviewItem.__dataclass_fields__))
+        .where(ITEMS.queue_id == queue.id, ITEMS.who == reviewer, ITEMS.done_at.is_(None))
+        .where(ITEMS.position.not_in(finished_positions(queue.id, reviewer)))
+        .order_by(ITEMS.position, ITEMS.place)
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else ReviewItem(**row._asdict())
+
+
 def is_free(reviewer: str) -> ColumnElement[bool]:
     return or_(ITEMS.who.is_(None), ITEMS.who == reviewer, ITEMS.leased_until < func.now())
 

@@ -17,7 +17,6 @@ from sqlalchemy import Connection, Engine
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
-from services.gateway.answer_headers import IS_HEAD
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import accepted, parse_wait
 from services.gateway.pages.batch_outcome import MOST_REASONS
@@ -35,7 +34,7 @@ from services.gateway.routes.batches import find_batch
 from services.gateway.routes.scores import (
     LOCATION,
     Prefer,
-    find_or_commit,
+    get_report_job,
     retry_header,
     wait_for_job,
 )
@@ -47,7 +46,7 @@ from shared.contracts.service import ServiceContract
 from shared.ledger import batches, result_facts
 from shared.ledger.batches import Batch
 from shared.ledger.job_json import job_json
-from shared.ledger.jobs import Job, Owner
+from shared.ledger.jobs import Accepted, Job, Owner
 from shared.ledger.score_hours import edges_of
 from shared.process.telemetry import JOBS_ACCEPTED
 
@@ -133,17 +132,9 @@ async def get_batch_report(
 
 
 async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
-    """Return the job that computes the report on this batch. Wait up to `seconds` for its end.
-    Raises NoReport."""
-    if not batch.is_final:
-        raise NoReport(
-            f"the batch is {batch.status} and has no report yet; use POST /v1/reports for a report "
-            "on its current results"
-        )
-    if batch.metric not in reported() or batch.total == 0:
-        raise NoReport("the batch has no scores to report on")
-    if IS_HEAD.get() and batch.report_job_id is None:
-        raise NoReport("HEAD does not make the report; GET does")
+    """Return the job that computes the report on this batch, a new one if there is none. Wait up to
+    `seconds` for its end. Raises NoReport."""
+    check_reportable(batch)
     contract = reported()[batch.metric].batch
     resend_after = timedelta(seconds=gateway.settings.resend_seconds)
     accepted = await gateway.in_ledger(
@@ -154,19 +145,43 @@ async def report_job(batch: Batch, gateway: State, seconds: int = 0) -> Job:
     return await wait_for_job(accepted, gateway, seconds)
 
 
-async def lines_report_job(
-    batch: Batch, gateway: State, owner: Owner, selection: ResultFilter, seconds: int = 0
-) -> Job:
-    """Return the job that computes a report on these lines. Wait up to `seconds` for its end.
-    Raises NoReport if no line has a result, QuotaExceeded, TooCostly, Unavailable."""
-    ids = await gateway.in_ledger(lambda connection: result_pages.job_ids(connection, selection))
-    if batch.metric not in reported() or not ids:
-        raise NoReport("no line of the batch has a result")
-    contract = reported()[batch.metric].batch
-    body = contract.request.model_validate({"jobs": ids})
-    return await wait_for_job(
-        await find_or_commit(contract, body, gateway, owner), gateway, seconds
-    )
+def check_reportable(batch: Batch) -> None:
+    """Raise NoReport unless the batch has ended with scores."""
+    if not batch.is_final:
+        raise NoReport(
+            f"the batch is {batch.status} and has no report yet; use POST /v1/reports for a report "
+            "on its current results"
+        )
+    if batch.metric not in reported() or batch.total == 0:
+        raise NoReport("the batch has no scores to report on")
+
+
+async def view_report_job(
+    batch: Batch,
+    gateway: State,
+    owner: Owner,
+    selection: ResultFilter | None,
+    *,
+    create: bool,
+    seconds: int = 0,
+) -> Job | None:
+    """Return the job that computes a report on these lines, or on the whole batch. If there is
+    none, create it, or return None unless `create`. Wait up to `seconds` for its end. Raises
+    NoReport if no line has a result, QuotaExceeded, TooCostly, Unavailable."""
+    if selection is None:
+        check_reportable(batch)
+        if create:
+            return await report_job(batch, gateway, seconds)
+        job = await gateway.in_ledger(lambda connection: batches.find_report(connection, batch))
+    else:
+        chosen = selection
+        ids = await gateway.in_ledger(lambda connection: result_pages.job_ids(connection, chosen))
+        if batch.metric not in reported() or not ids:
+            raise NoReport("no line of the batch has a result")
+        contract = reported()[batch.metric].batch
+        body = contract.request.model_validate({"jobs": ids})
+        job = await get_report_job(contract, body, gateway, owner, create=create)
+    return job and await wait_for_job(Accepted(job, replayed=True), gateway, seconds)
 
 
 def job_response(job: Job, seconds: int) -> JSONResponse:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Literal
 
@@ -241,7 +241,7 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_job(connection, validate_id(job_id), caller.tenant)
     )
-    await _erase(gateway, selected, caller.tenant)
+    await _erase(gateway, selected, caller.tenant, {})
     return JSONResponse({"id": job_id, "object": "job", "deleted": True})
 
 
@@ -254,9 +254,9 @@ async def delete_job(job_id: str, gateway: Gateway, caller: Canceller) -> JSONRe
     openapi_extra={"parameters": [METADATA_PARAMETER | {"required": True}]},
 )
 async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> JSONResponse:
-    """Deletes the ended jobs with this metadata, and batch lines without a job. Open jobs, and jobs
-    and lines of open batches, stay. `open` counts them, and every batch that is still being
-    validated. If it is not 0, repeat the deletion later."""
+    """Deletes the ended jobs with this metadata, and batch lines without a job, also in batches
+    that failed or were cancelled. Open jobs and batches stay. `open` counts them, and every batch
+    being validated. If it is not 0, repeat the deletion later."""
     metadata = metadata_filter(request)
     if not metadata:
         raise BadInput(
@@ -266,21 +266,25 @@ async def delete_jobs(request: Request, gateway: Gateway, caller: Canceller) -> 
     selected = await gateway.in_ledger(
         lambda connection: erasure.of_metadata(connection, caller.tenant, metadata)
     )
-    await _erase(gateway, selected, caller.tenant)
-    lines = sum(len(numbers) for numbers in selected.lines.values())
+    lines = await _erase(gateway, selected, caller.tenant, metadata)
     counts = {"jobs": len(selected.jobs), "lines": lines, "open": selected.open}
     return JSONResponse({"object": "job_deletion"} | counts)
 
 
-async def _erase(gateway: State, selected: Erasure, tenant: str) -> None:
-    """Erase the lines batch by batch, then delete the jobs without a batch. After an interruption,
-    the remaining rows show what is left to delete."""
+async def _erase(
+    gateway: State, selected: Erasure, tenant: str, metadata: Mapping[str, str]
+) -> int:
+    """Erase the lines batch by batch, then delete the jobs without a batch. Return the number of
+    erased lines. After an interruption, the remaining rows and files show what is left to
+    delete."""
+    lines = 0
     for batch_id, numbers in selected.lines.items():
-        work = partial(
-            erasure.erase_lines, gateway.engine, gateway.files, batch_id, numbers, selected.jobs
-        )
-        while not await gateway.file_store.call(work):
+        line = batch_id, numbers, selected.jobs, metadata
+        work = partial(erasure.erase_lines, gateway.engine, gateway.files, *line)
+        while (count := await gateway.file_store.call(work)) is None:
             await asyncio.sleep(TOGETHER_SECONDS)
+        lines += count
     await gateway.in_ledger(
         lambda connection: erasure.delete_jobs(connection, tenant, selected.jobs)
     )
+    return lines

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 from urllib.parse import parse_qsl
 
 from fastapi import APIRouter, Query, Request
@@ -39,13 +39,13 @@ from services.gateway.results.review_queues import ReviewQueue, UnknownQueue
 from services.gateway.routes.batch_results import REPORT_JOB, job_response, write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.jobs import BATCH_ID
-from services.gateway.routes.scores import Prefer, find_or_commit, wait_for_job
+from services.gateway.routes.scores import Prefer, get_report_job, wait_for_job
 from services.gateway.state import Gateway, State
 from services.registry import metrics
 from shared.contracts.batches import Judged
 from shared.ledger import judgements
 from shared.ledger.batches import Batch
-from shared.ledger.jobs import Job
+from shared.ledger.jobs import Accepted, Job
 from shared.ledger.judgements import JudgementFilter, JudgementState
 
 ID = re.compile(QUEUE_ID)
@@ -219,7 +219,9 @@ async def create_review_agreement(
     same job is returned."""
     queue = await find_queue(queue_id, gateway, caller)
     seconds = parse_wait(prefer)
-    return job_response(await agreement_job(queue, gateway, caller, seconds), seconds)
+    job = cast("Job", await agreement_job(queue, gateway, caller, create=True))
+    job = await wait_for_job(Accepted(job, replayed=True), gateway, seconds)
+    return job_response(job, seconds)
 
 
 async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQueue:
@@ -230,23 +232,24 @@ async def find_queue(queue_id: str, gateway: State, caller: Caller) -> ReviewQue
 
 
 async def agreement_job(
-    queue: ReviewQueue, gateway: State, caller: Caller, seconds: int = 0
-) -> Job:
-    """Return the job that computes a report on the queue's judgements so far. Raises NoReport."""
+    queue: ReviewQueue, gateway: State, caller: Caller, *, create: bool
+) -> Job | None:
+    """Return the job that computes a report on the queue's judgements so far. If there is none,
+    create it, or return None unless `create`. Raises NoReport."""
     ids = await gateway.in_ledger(lambda connection: review_queues.jobs_of(connection, queue))
     judged = Judged(queue=queue.id, random=queue.is_sample)
     selection = {"jobs": tuple(ids), "judged": judged}
     state = await judgement_state(JudgementFilter(caller.tenant, queue_id=queue.id), gateway)
-    return await _report_job(queue.metric, selection, state, gateway, caller, seconds)
+    return await _report_job(queue.metric, selection, state, gateway, caller, create=create)
 
 
 async def batch_agreement_job(
-    batch: Batch, state: JudgementState, gateway: State, caller: Caller
-) -> Job:
+    batch: Batch, state: JudgementState, gateway: State, caller: Caller, *, create: bool
+) -> Job | None:
     """Return the job that computes a report on all judgements of a batch. They are not a random
-    sample. Raises NoReport."""
+    sample. If there is none, create it, or return None unless `create`. Raises NoReport."""
     selection = {"batch": batch.id, "judged": Judged()}
-    return await _report_job(batch.metric, selection, state, gateway, caller)
+    return await _report_job(batch.metric, selection, state, gateway, caller, create=create)
 
 
 async def judgement_state(selection: JudgementFilter, gateway: State) -> JudgementState:
@@ -259,14 +262,14 @@ async def _report_job(
     judgements: JudgementState,
     gateway: State,
     caller: Caller,
-    seconds: int = 0,
-) -> Job:
-    """Return the job that reports on these lines and judgements. A new job is created when the
-    judgements have changed."""
+    *,
+    create: bool,
+) -> Job | None:
+    """Return the job that reports on these lines and judgements. Judgements that have changed need
+    a new job."""
     if not judgements.number or metric not in metrics():
         raise NoReport("nobody has judged a line of this queue yet")
     contract = metrics()[metric].batch
     request = contract.request(**selection, mixed=True)
     key, owner = f"{judgements.number} {judgements.digest}", caller.owner(gateway.settings)
-    accepted = await find_or_commit(contract, request, gateway, owner, key)
-    return await wait_for_job(accepted, gateway, seconds)
+    return await get_report_job(contract, request, gateway, owner, key, create=create)

@@ -18,11 +18,10 @@ from sqlalchemy import Connection
 
 from services.explanations.explained_requests import as_checked
 from services.gateway import http_requests, views
-from services.gateway.answer_headers import IS_HEAD
 from services.gateway.auth import Scorer, check_access
 from services.gateway.caller import Caller
 from services.gateway.http_requests import OWN_KEY, IdempotencyKey, key_of, parse_wait
-from services.gateway.refusals import NoReport, UnknownMetric
+from services.gateway.refusals import UnknownMetric
 from services.gateway.state import Gateway, State
 from services.registry import metrics, reported
 from shared.contracts.batches import BatchReportRequest
@@ -164,18 +163,44 @@ async def find_or_commit(
     contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
 ) -> Accepted:
     """Store the job, or return the existing job for an identical request. Identical requests must
-    also have the same `of`. Raises NoReport instead of storing a job for HEAD."""
-    request = asked.model_dump(mode="json")
-    key = f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
-    existing = await gateway.in_ledger(
-        lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
-    )
+    also have the same `of`."""
+    existing = await find_existing(contract, asked, gateway, owner, of)
     if existing is not None:
         return Accepted(existing, replayed=True)
-    if IS_HEAD.get():
-        raise NoReport("HEAD does not make the report; GET does")
     gateway.check_served(contract)
-    return await commit(contract, asked, gateway, key, owner)
+    return await commit(contract, asked, gateway, _own_key(contract, asked, of), owner)
+
+
+async def find_existing(
+    contract: ServiceContract, asked: JobRequest, gateway: State, owner: Owner, of: str = ""
+) -> jobs.Job | None:
+    """Return the job that `find_or_commit` stored for this request, or None."""
+    request, key = asked.model_dump(mode="json"), _own_key(contract, asked, of)
+    return await gateway.in_ledger(
+        lambda connection: jobs.find_by_key(connection, owner.tenant, key, contract.name, request)
+    )
+
+
+def _own_key(contract: ServiceContract, asked: JobRequest, of: str) -> str:
+    request = asked.model_dump(mode="json")
+    return f"{OWN_KEY} {jobs.fingerprint(contract.name, request)} {of}".strip()
+
+
+async def get_report_job(
+    contract: ServiceContract,
+    asked: JobRequest,
+    gateway: State,
+    owner: Owner,
+    of: str = "",
+    *,
+    create: bool,
+) -> jobs.Job | None:
+    """Return the job of this report. If there is none, create it, or return None unless
+    `create`."""
+    if not create:
+        return await find_existing(contract, asked, gateway, owner, of)
+    accepted = await find_or_commit(contract, asked, gateway, owner, of)
+    return await wait_for_job(accepted, gateway, 0)
 
 
 async def wait_for_job(accepted: Accepted, gateway: State, seconds: int) -> jobs.Job:

@@ -20,7 +20,7 @@ from shared.ledger.tables import jobs, result_facts
 from shared.process.settings import Settings
 from tests.batches import MINUTE, Json, Scene, line
 from tests.gateway.conftest import Opens
-from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.pages.test_pages import created, entered, token
 from tests.gateway.test_batch_reports import end_report
 
 HOSTILE = '=HYPERLINK("//evil.example")<script>alert(1)</script>\u202e\U0001f600'
@@ -203,10 +203,11 @@ class TestOpen:
 class TestEnded:
     """The page of a batch with results."""
 
-    def test_the_report_is_made_at_the_first_look(self, scene: Judged) -> None:
+    def test_the_report_is_made_by_a_button(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
         url = f"/batches/{made['id']}/statistics"
-        page = scene.client.get(url)
+        assert "report has not been created yet" in scene.client.get(url).text
+        page = created(scene.client, url)
         assert "report is being created" in page.text
         job_id = end_report(scene, result=REPORT)
         assert f'data-live="/jobs/{job_id}/live"' in page.text
@@ -233,7 +234,7 @@ class TestEnded:
     def test_a_failed_report_is_said(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
         path = f"/batches/{made['id']}"
-        scene.client.get(f"{path}/statistics")
+        created(scene.client, f"{path}/statistics")
         end_report(scene, error=ERROR)
         statistics = scene.client.get(f"{path}/statistics")
         assert "There is no report: @too bad, &lt;i&gt;" in statistics.text
@@ -267,7 +268,7 @@ class TestEnded:
     def test_a_report_of_another_version_is_shown_as_it_is(self, scene: Judged) -> None:
         made = scene.finish(scene.make(LINES))
         url = f"/batches/{made['id']}/statistics"
-        scene.client.get(url)
+        created(scene.client, url)
         end_report(scene, result={"score": {"mean": 0.625}, "old_table": [{"name": "<x>", "n": 7}]})
         text = scene.client.get(url).text
         assert "old_table" in text

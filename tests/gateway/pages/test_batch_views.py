@@ -27,12 +27,12 @@ from services.gateway.results.result_pages import (
 from services.gateway.results.saved_views import MOST
 from services.registry import metrics
 from shared.ledger import leases
-from shared.ledger.tables import jobs, result_facts
+from shared.ledger.tables import jobs, result_facts, review_items
 from shared.reports.pages.report_design import CountBars, Forest, HistogramBars
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
-from tests.gateway.pages.test_pages import entered, stranger, token
+from tests.gateway.pages.test_pages import created, entered, stranger, token
 from tests.gateway.results import a_report
 
 LINES = 200
@@ -59,14 +59,16 @@ def _filled(client: httpx.Client, engine: Engine) -> None:
 def test_a_split_shows_counts_at_once_and_intervals_when_their_job_ends(
     client: httpx.Client, engine: Engine
 ) -> None:
-    first = client.get(f"{PATH}/statistics?split=metadata.team").text
+    before = client.get(f"{PATH}/statistics?split=metadata.team").text
+    assert "The intervals have not been computed yet" in before
+    first = created(client, f"{PATH}/statistics?split=metadata.team").text
     assert "The intervals are being computed" in first
     for place in range(4):
         link = urlencode({"meta": f"team=t{place}"})
         assert f"{PATH}?{link}#items" in first
     with engine.begin() as connection:
         query = jobs.select().where(jobs.c.metric == "hatexscore-report", jobs.c.status == "queued")
-        [made] = connection.execute(query).all()
+        [made] = [row for row in connection.execute(query) if row.request["by"]]
         assert made.request["by"] == ["metadata.team"]
         claim = leases.claim(connection, made.id, lease=MINUTE, max_attempts=3)
         assert claim is not None
@@ -88,7 +90,7 @@ def test_statistics_are_those_of_the_lines_that_the_filter_leaves(
     batch_id, ids = make_batch(engine, [0.9, 0.8, 0.7, 0.2, None])
     path, query = f"/batches/{batch_id}", "verdict=holds_up"
     assert f'href="{path}/statistics?{query}"' in client.get(f"{path}?{query}").text
-    first = client.get(f"{path}/statistics?{query}").text
+    first = created(client, f"{path}/statistics?{query}").text
     assert "3 of 5 lines" in first
     assert "Of 3 explanations" in first
     [report] = run_reports(engine)
@@ -179,8 +181,6 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     own, other = entered(opens, "own", "batch"), entered(opens, "other", "batch")
     nobody = stranger(opens)
     batch_id = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
-    own.get(f"/batches/{batch_id}/statistics?verdict=holds_up").raise_for_status()
-    run_reports(engine)
     page = own.get(f"/batches/{batch_id}?verdict=holds_up")
     form = {
         "csrf": token(page), "metric": "hatexscore", "query": "verdict=holds_up",
@@ -192,6 +192,8 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     listed = own.get("/views")
     link = re.search(r'href="(/shared/own/hatexscore/[0-9a-f]{32}\.html)"', listed.text)
     assert link is not None
+    assert nobody.get(link[1]).status_code == 409
+    run_reports(engine)
     shown = nobody.get(link[1])
     assert shown.status_code == 200
     assert shown.headers["content-disposition"] == "inline"
@@ -208,22 +210,62 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     assert nobody.get(link[1]).status_code == 404
 
 
-def test_head_makes_no_report_and_get_makes_one(opens: Opens, engine: Engine) -> None:
-    own = entered(opens, "own", "batch")
-    batch_id = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
+def test_get_and_head_make_no_report_and_post_makes_one(opens: Opens, engine: Engine) -> None:
+    own = entered(opens, "own", "batch", "review", "score")
+    batch_id, ids = make_batch(engine, [place / 20 for place in range(20)], tenant="own")
+    other = make_batch(engine, [0.9, 0.1, 0.8], tenant="own")[0]
     path, lines = f"/batches/{batch_id}", "verdict=holds_up"
-    form = {"metric": "hatexscore", "query": lines, "name": "good ones", "share": batch_id}
-    own.post("/views", data=form | {"csrf": token(own.get("/views"))})
-    link = re.search(r"/shared/own/hatexscore/[0-9a-f]{32}\.html", own.get("/views").text)
-    assert link is not None
-    pages = ("statistics", f"statistics?{lines}", "statistics?split=verdict", "report.html")
-    files = ("results.html", f"results.html?{lines}")
-    for address in (*(f"{path}/{page}" for page in (*pages, *files)), link[0]):
-        assert own.head(address).status_code in (200, 409)
-        assert count_reports(engine) == 0, address
-    for _ in range(2):
-        own.get(f"{path}/statistics?{lines}")
-    assert count_reports(engine) == 1
+    api = opens("own", "batch", "review", "score")
+    asked = {"batch": batch_id, "name": "a look"}
+    queue = api.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
+    for job_id in ids:
+        said = {"job_id": job_id, "verdict": "agree", "reviewer": "Ann", "queue": queue}
+        api.post("/v1/judgements", json=said).raise_for_status()
+    pages = ("statistics", f"statistics?{lines}", "statistics?split=verdict")
+    files = ("report.html", "results.html", f"results.html?{lines}", "plots/means.svg")
+    compared = f"/compare?left={batch_id}&right={other}"
+    elsewhere = (compared, f"/queues/{queue}", f"/queues?batch={batch_id}")
+    for address in (*(f"{path}/{name}" for name in (*pages, *files)), *elsewhere):
+        for method in ("HEAD", "GET"):
+            assert own.request(method, address).status_code in (200, 404, 409), address
+            assert count_reports(engine) == 0, address
+    api_report = f"/v1{path}/report"
+    assert [api.head(api_report).status_code, api.get(api_report).status_code] == [409, 409]
+    assert "POST" in api.get(api_report).json()["detail"]
+    whole = {"own report", "agreement"}
+    for address, count in (
+        (f"{path}/statistics?{lines}", 1),
+        (f"{path}/statistics", 1 + len(whole)),
+        (compared, 2 + len(whole)),
+        (f"/queues/{queue}", 3 + len(whole)),
+    ):
+        for _ in range(2):
+            assert created(own, address).status_code == 200
+            assert count_reports(engine) == count, address
+    form = {"csrf": token(own.get("/"))}
+    assert own.post(f"{path}/report.html", data=form).status_code == 409  # it is being made
+    run_reports(engine)
+    for name in ("report.html", "results.html"):
+        assert own.post(f"{path}/{name}", data=form).status_code == 200
+        assert own.get(f"{path}/{name}").status_code == 200
+
+
+def test_who_only_looks_at_a_queue_takes_no_line(client: httpx.Client, engine: Engine) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2])
+    asked = {"batch": batch_id, "name": "a look"}
+    queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
+    client.cookies.set("touchstone_reviewer", "Ann")
+    path = f"/queues/{queue}/judge"
+    for method in ("HEAD", "GET"):
+        assert client.request(method, path).status_code == 200
+    reserved = select(func.count()).where(review_items.c.who.is_not(None))
+    with engine.connect() as connection:
+        assert connection.execute(reserved).scalar_one() == 0
+    form = {"csrf": token(client.get(path)), "action": "start"}
+    assert client.post(path, data=form).status_code == 303
+    assert 'value="agree"' in client.get(path).text
+    with engine.connect() as connection:
+        assert connection.execute(reserved).scalar_one() == 1
 
 
 def count_reports(engine: Engine) -> int:

@@ -75,12 +75,15 @@ def test_strangers_do_not_try_long_texts(opens: Opens) -> None:
 def test_what_was_typed_stays_where_a_form_is_refused(client: httpx.Client, engine: Engine) -> None:
     batch_id, (job_id,) = make_batch(engine, [0.5])
     own = {"csrf": token(client.get("/try"))}
+    asked = {"batch": batch_id, "name": "a look"}
+    queue = client.post("/v1/review-queues", json=asked).raise_for_status().json()["id"]
+    judge = f"/queues/{queue}/judge"
     long = "é & <b>\n" * 400
     for path, typed, more in (
         ("/queues", {"name": "A look", "lines": "many", "query": "verdict=not_tested"}, {}),
         (f"/jobs/{job_id}/judgements", {"note": long, "reviewer": "Ann"}, {"verdict": "agree"}),
         ("/views", {"name": "x" * 61}, {"metric": "hatexscore", "query": "sort=score"}),
-        ("/reviewer", {"reviewer": "A" * 90}, {"next": "/queues"}),
+        (judge, {"reviewer": "A" * 90}, {"action": "start"}),
     ):
         answer = client.post(path, data=own | {"batch": batch_id} | more | typed)
         assert answer.status_code == 422, path
@@ -90,7 +93,7 @@ def test_what_was_typed_stays_where_a_form_is_refused(client: httpx.Client, engi
         assert f'action="{path}"' in answer.text
         assert "<b>" not in answer.text
     again = form | {"reviewer": "Ann"}
-    assert client.post("/reviewer", data=again).status_code == 303
+    assert client.post(judge, data=again).status_code == 303
 
 
 def test_a_line_break_of_a_note_counts_once(client: httpx.Client, engine: Engine) -> None:

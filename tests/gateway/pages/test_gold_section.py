@@ -11,6 +11,7 @@ from sqlalchemy import Engine
 
 from services.gateway.pages.gold_section import MOST_SHOWN, gold_section
 from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.pages.test_pages import created
 from tests.gateway.pages.test_report_designs import changed
 
 
@@ -48,7 +49,7 @@ def test_a_page_and_its_file_say_how_far_decisions_agree(
     client: httpx.Client, engine: Engine
 ) -> None:
     batch_id, _ = make_batch(engine, [0.9, 0.2, 0.5, 0.7])
-    client.get(f"/batches/{batch_id}/statistics")
+    created(client, f"/batches/{batch_id}/statistics")
     [report_id] = run_reports(engine)
     one = {"value": 0.75, "low": 0.3, "high": 0.9, "of": 4}
     none = {"value": None, "low": None, "high": None, "of": 0}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import parse_qsl
 
 import httpx
 import pytest
@@ -34,7 +35,7 @@ def test_no_form_is_our_fault(client: httpx.Client, engine: Engine) -> None:
         (f"/jobs/{jobs[0]}/judgements", {"verdict": "agree", "reviewer": "a\0"}),
         (f"/jobs/{jobs[0]}/judgements", {"verdict": "agree", "reviewer": "a" * 30_000}),
         (f"/jobs/{jobs[0]}/lens", {"words": "\0"}),
-        ("/reviewer", {"reviewer": "a\nb"}),
+        (judge, {"action": "start", "reviewer": "a\nb"}),
         (judge, {"action": "agree", "job": "\0", "reviewer": "Ann"}),
         (judge, {"action": "skip", "position": "²"}),
         ("/texts/0123456789abcdef", {"job": "\0", "metric": "ice"}),
@@ -60,6 +61,10 @@ def test_no_address_is_our_fault(client: httpx.Client, engine: Engine) -> None:
         f"/batches/{batch_id}?sort=custom_id&after=%5B%22%5Cud800%22,1%5D",
     ):
         assert client.get(path).status_code < 500, path
+        page, _, query = path.partition("?")
+        if "after" not in query:
+            sent = {"csrf": token(client.get("/batches/new")), **dict(parse_qsl(query))}
+            assert client.post(page, data=sent).status_code < 500, path
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ import pytest
 from sqlalchemy import Connection, Engine, event, text
 
 from bench.pages import COMPARE, LEFT, MADE, RIGHT, comparison, fill_comparison
+from tests.gateway.pages.test_pages import created
 
 MOST = 2  # statements of a panel
 LINES, OTHERS = 100, 120  # of a batch; batches
@@ -70,7 +71,7 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "requires_key": "who looks",
     "find_batch": "the batch",
     "_side": "the batch",
-    "report_job": "what the results say together",
+    "view_report_job": "what the results say together",
     "job_ids": "whose report",
     "write_facts": "rows of lines that have none yet",
     "counts_of": "verdicts, scores and filters",
@@ -189,7 +190,7 @@ def addresses(client: httpx.Client, engine: Engine) -> dict[str, str]:
         key = connection.execute(query, {"batch": LEFT}).scalar_one()
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         connection.execute(text("VACUUM ANALYZE"))
-    client.get(COMPARE).raise_for_status()
+    created(client, COMPARE).raise_for_status()
     with engine.begin() as connection:
         connection.execute(text(MADE), {"result": json.dumps(comparison(LINES))})
     return {"queue": queue, "text": key}
@@ -201,6 +202,8 @@ def test_a_panel_asks_twice_at_most_and_by_an_index(
     wrong: list[str] = []
     for name, look in PAGES.items():
         address = look.address.format(**addresses)
+        if look.job and "/queues?" not in address:
+            created(client, address).raise_for_status()
         client.get(address).raise_for_status()
         with watched(look) as asked:
             client.get(address).raise_for_status()

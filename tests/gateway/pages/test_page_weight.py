@@ -10,6 +10,7 @@ from sqlalchemy import Engine, text
 
 from bench.pages import COMPARE, LEFT, MADE, comparison, fill_comparison
 from services.gateway.pages.row_excerpts import excerpt, offered
+from tests.gateway.pages.test_pages import created
 
 MOST_HTML = 150_000
 MOST_SENT = 40_000  # compressed
@@ -34,7 +35,7 @@ def test_pages_are_light_whatever_lines_and_texts_say(client: httpx.Client, engi
     with engine.begin() as connection:
         connection.execute(LONG, {"keys": KEYS})
         connection.execute(LONG_TEXTS)
-    client.get(COMPARE).raise_for_status()
+    created(client, COMPARE).raise_for_status()
     with engine.begin() as connection:
         connection.execute(text(MADE), {"result": json.dumps(comparison(300))})
     columns = urlencode([("col", key) for key in KEYS[:5]])

@@ -6,6 +6,7 @@ import hashlib
 import re
 import tomllib
 from typing import Any
+from urllib.parse import parse_qsl, urlencode
 
 import httpx
 import pytest
@@ -34,9 +35,19 @@ CSRF = re.compile(r'name="csrf" value="([0-9a-f]{128})"')
 
 def token(page: httpx.Response) -> str:
     """The token that this page's forms carry."""
-    found = CSRF.search(page.text)
+    found = CSRF.search(page.text) or META.search(page.text)
     assert found is not None
     return found[1]
+
+
+def created(client: httpx.Client, address: str) -> httpx.Response:
+    """The page at this address, once its button has created what it reports."""
+    path, _, query = address.partition("?")
+    pairs = [*parse_qsl(query), ("csrf", token(client.get("/")))]
+    kind = {"Content-Type": "application/x-www-form-urlencoded"}
+    answer = client.post(path, content=urlencode(pairs), headers=kind)
+    assert answer.status_code == 303, answer.text
+    return client.get(answer.headers["location"].partition("#")[0])
 
 
 def submitted(client: httpx.Client, **fields: Any) -> httpx.Response:

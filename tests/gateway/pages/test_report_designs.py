@@ -16,6 +16,7 @@ from services.registry import metrics
 from shared.ledger.tables import batch_lines, jobs
 from shared.reports.pages.report_design import Block, CountBars, Forest, HistogramBars
 from tests.gateway.judged import make_batch, make_batch_of, run_reports
+from tests.gateway.pages.test_pages import created
 from tests.gateway.results import a_report
 
 INVENTED = {"start": 0, "end": 4, "text": "made"}
@@ -44,7 +45,7 @@ def test_a_quote_that_is_not_in_the_text_leads_to_its_lines(
     parts = {"htc": 1.0, "qf": 0.5, "tgi": None, "cc": 1.0}
     changed(engine, ids[2], components=parts, not_applicable={"tgi": "the text names no group"})
     path = f"/batches/{batch_id}"
-    assert "The report is being created" in client.get(f"{path}/statistics").text
+    assert "The report is being created" in created(client, f"{path}/statistics").text
     run_reports(engine)
     page = client.get(f"{path}/statistics").text
     link = f"{path}?facet=quotes%3Dsome+missing#items"
@@ -107,7 +108,7 @@ def test_counts_of_words_lead_to_exactly_their_lines(
         found = connection.execute(jobs.select().where(mine).order_by(jobs.c.id)).all()
     for job, result in zip(found, own, strict=True):
         changed(engine, job.id, **result)
-    client.get(f"{path}/statistics")
+    created(client, f"{path}/statistics")
     run_reports(engine, metric)
     led = LED.findall(client.get(f"{path}/statistics").text)
     assert len(led) == bars
@@ -134,7 +135,7 @@ def test_stances_of_each_of_several_groups_lead_to_their_lines(
     path = f"/batches/{batch_id}"
     for job in found:
         changed(engine, job.id, stance="toxic")
-    client.get(f"{path}/statistics")
+    created(client, f"{path}/statistics")
     run_reports(engine, "haf")
     led = LED.findall(client.get(f"{path}/statistics").text)
     assert [count for _, count in led] == ["1", "2"]

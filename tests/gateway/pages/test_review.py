@@ -13,7 +13,7 @@ from services.gateway.pages import templates
 from shared.ledger.tables import jobs
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
-from tests.gateway.pages.test_pages import entered, token
+from tests.gateway.pages.test_pages import created, entered, token
 
 
 def posted(client: httpx.Client, path: str, page: httpx.Response, **form: str) -> httpx.Response:
@@ -44,7 +44,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     judge = f"{path}/judge"
     page = client.get(judge)
     assert "Who judges?" in page.text
-    page = posted(client, "/reviewer", page, reviewer="Ann", next=judge)
+    page = posted(client, judge, page, reviewer="Ann", action="start")
     scores = {ids[0]: "0.912", ids[1]: "0.123"}
     first = hidden(page)
     assert all(score not in page.text for score in scores.values())
@@ -70,7 +70,7 @@ def test_a_blind_queue_tells_score_and_verdict_after_the_answer(
     assert [one["verdict"] for one in history] == ["agree", "withdrawn", "disagree"]
     assert {one["verified"] for one in history} == {False}
     assert history[0]["blind"] is True
-    assert "are being computed" in client.get(path).text
+    assert "are being computed" in created(client, path).text
     run_reports(engine)
     assert "Agree with the metric" in client.get(path).text
     for ending in ("jsonl", "csv", "label-studio"):
@@ -159,7 +159,7 @@ def test_texts_stay_shown_for_a_sitting_where_somebody_has_set_it(
     batch_id, _ = make_batch(engine, [0.9, 0.2])
     form = client.get(f"/queues?batch={batch_id}")
     judge = f"{posted(client, '/queues', form, batch=batch_id, name='n').url.path}/judge"
-    name = posted(client, "/reviewer", client.get(judge), reviewer="Ann", next=judge)
+    name = posted(client, judge, client.get(judge), reviewer="Ann", action="start")
     assert '<html lang="en">' in name.text
     assert 'href="?texts=on">Show the texts of every line' in name.text
     page = client.get(f"{judge}?texts=on&keys=off")
@@ -204,7 +204,7 @@ def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
         body = {"job_id": job_id, "verdict": verdict, "reviewer": "Ann"}
         answer = client.post("/v1/judgements", json=body)
         assert answer.status_code == 201
-    assert "The agreement between people is being computed" in client.get(path).text
+    assert "The agreement between people is being computed" in created(client, path).text
     run_reports(engine)
     shown = client.get(path).text
     assert "Agree with the metric" in shown
@@ -275,6 +275,8 @@ def test_who_only_judges_makes_no_report_by_looking(opens: Opens, engine: Engine
     with engine.connect() as connection:
         reports = select(func.count()).where(jobs.c.metric == "hatexscore-report")
         assert connection.execute(reports).scalar_one() == 0
-    assert entered(opens, "a", "score", "batch").get(f"/batches/{batch_id}/statistics").is_success
+    assert created(
+        entered(opens, "a", "score", "batch"), f"/batches/{batch_id}/statistics"
+    ).is_success
     html = entered(opens, "a", "review").get(f"/batches/{batch_id}/statistics").text
     assert "The report is being created" in html

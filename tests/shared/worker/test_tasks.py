@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, insert
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.ledger import jobs
+from shared.ledger import jobs, leases
 from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_lines, batches
 from shared.reports.estimates import BatchStatistics
@@ -62,12 +62,22 @@ def reported(engine: Engine, **asked: Any) -> Job:
 Line = tuple[str, str | None, dict[str, str]]
 
 
-def with_lines(engine: Engine, lines: Sequence[Line]) -> None:
-    """The batch `batch_1` of lines with custom_id, job and metadata."""
+def failed(engine: Engine, content: str) -> str:
+    """A job of the echo metric that has failed."""
+    job_id = accept(engine, "echo", EchoRequest(text=content).model_dump(mode="json"))
+    with engine.begin() as connection:
+        claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
+        assert claim is not None
+        assert leases.fail(connection, claim, {"type": "x/y", "status": 500, "detail": "d"})
+    return job_id
+
+
+def with_lines(engine: Engine, lines: Sequence[Line], batch_id: str = "batch_1") -> None:
+    """A batch of lines with custom_id, job and metadata."""
     with engine.begin() as connection:
         connection.execute(
             insert(batches).values(
-                id="batch_1",
+                id=batch_id,
                 metric="echo",
                 endpoint="/v1/scores/echo",
                 input_file_id="file_1",
@@ -79,7 +89,7 @@ def with_lines(engine: Engine, lines: Sequence[Line]) -> None:
             insert(batch_lines),
             [
                 {
-                    "batch_id": "batch_1",
+                    "batch_id": batch_id,
                     "number": number,
                     "custom_id": custom_id,
                     "fingerprint": "",
@@ -153,9 +163,9 @@ def test_results_without_text_count_where_no_text_is_needed(
     )
     run_job(job_id, ECHO, echo)
     contract = replace(CONTRACT, needs_text=needs_text)
-    rows, left_out = collect_results(contract, ECHO, request(jobs=(job_id,)))
-    assert [row.report.score for row in rows] == ([] if needs_text else [1.0])
-    assert left_out == ({"text_not_kept": 1} if needs_text else {})
+    results = collect_results(contract, ECHO, request(jobs=(job_id,)))
+    assert [row.report.score for row in results.rows] == ([] if needs_text else [1.0])
+    assert results.left_out == ({"text_not_kept": 1} if needs_text else {})
 
 
 @pytest.mark.parametrize(
@@ -218,6 +228,33 @@ def test_another_system_s_jobs_are_compared_and_what_they_lack_is_counted(engine
     assert result["corrected"]["comparison.differences.p_adjusted"].startswith("`p_value` after")
 
 
+def test_lines_that_failed_count_as_lost_if_the_other_run_scored_them(engine: Engine) -> None:
+    team = {"team": "a"}
+    new = [
+        ("kept", echoed(engine, "kept"), team),
+        *((f"lost {n}", failed(engine, f"text {n}"), team) for n in range(3)),
+        ("other text", failed(engine, "another"), team),
+        ("other team", failed(engine, "text"), {"team": "b"}),
+        ("new", failed(engine, "new"), team),
+    ]
+    base = [
+        ("kept", echoed(engine, "kept"), team),
+        *((f"lost {n}", echoed(engine, f"text {n}"), team) for n in range(3)),
+        ("other text", echoed(engine, "own"), team),
+        ("other team", echoed(engine, "text"), team),
+        ("never", failed(engine, "never"), team),
+    ]
+    with_lines(engine, new)
+    with_lines(engine, base, "batch_2")
+    sides = [{"batch": name, "of_metadata": team} for name in ("batch_1", "batch_2")]
+    for (first, second), expected in ((sides, (3, 0)), (sides[::-1], (0, 3))):
+        result = reported(engine, **first, against=second).result
+        assert result is not None
+        comparison = result["comparison"]
+        assert comparison["pairs"] == 1
+        assert (comparison["undefined_a"], comparison["undefined_b"]) == expected
+
+
 def test_a_further_study_is_planned_from_the_results_and_from_both_systems(engine: Engine) -> None:
     ours = tuple(echoed(engine, text) for text in ("a", "bb", "ccc"))
     asked = {"plan": {"effect": 0.1, "beat_rate": 0.99}, "against": {"jobs": ours[:2]}}
@@ -244,7 +281,7 @@ def test_a_text_is_known_by_its_hash_once_it_is_gone(engine: Engine) -> None:
     ids.append(accept(engine, "echo", EchoRequest(text="two").model_dump(mode="json")))
     for job_id in ids:
         run_job(job_id, ECHO, echo)
-    rows, _ = collect_results(CONTRACT, ECHO, request(jobs=tuple(ids)))
+    rows = collect_results(CONTRACT, ECHO, request(jobs=tuple(ids))).rows
     found = {row.report.provenance.text_key for row in rows}
     assert (len(found), None in found) == (2, False)
     assert "one" not in " ".join(str(key) for key in found)
