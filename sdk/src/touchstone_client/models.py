@@ -1571,10 +1571,16 @@ class IceCausalReading(Message):
             description='two-sided p-value of the interaction, compared with those of random rationales'
         ),
     ]
-    reading: Annotated[
-        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'],
+    p_value: Annotated[
+        float | None,
         Field(
-            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only one of the two, without a clear interaction; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
+            description='corrected p-value of both tests together; null with several budgets or operators'
+        ),
+    ] = None
+    reading: Annotated[
+        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'relevant', 'no evidence', 'against', 'undecidable', 'undefined'],
+        Field(
+            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only one of the two, without a clear interaction; `relevant`: only both together are significant; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
         ),
     ]
 
@@ -4334,7 +4340,7 @@ class HatexscoreRandomSpans(Null):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -4725,7 +4731,7 @@ class IceNull(Null):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -5002,7 +5008,7 @@ class IceTest(Message):
     p_adjusted: Annotated[
         float | None,
         Field(
-            description='p-value corrected for all tests of the request: max-T over the tests of an explanation, Holm over explanations; null in variants paper and reference'
+            description='p-value corrected for all tests of the request; null in variants paper and reference'
         ),
     ] = None
     verdict: Annotated[
