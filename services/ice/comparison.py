@@ -235,14 +235,17 @@ def _reading(
         if p is not None and p <= alpha:
             direction = int(np.sign(value))
     sufficiency, necessity = sides
-    both = joint and kernel.verdict(joint.p_value, alpha, upwards=joint.upwards)
+    p_joint = both = None
+    if joint is not None:
+        p_joint = joint.p_value
+        both = kernel.verdict(p_joint, alpha, upwards=joint.upwards)
     return IceCausalReading(
         explanation=trial.explanation.name,
         k=trial.k,
         operator=operator,
         interaction=value,
         p_interaction=p,
-        p_value=joint and joint.p_value,
+        p_value=p_joint,
         reading=kernel.reading(sufficiency, necessity, direction, both),
     )
 
