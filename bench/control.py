@@ -1,15 +1,16 @@
-"""Measures error rates and costs of HateXScore's test against random spans, on real posts.
+"""Decisions of HateXScore's control on real posts: their error rates and costs.
 
 `python -m bench.control [--data hatexplain.jsonl] [--every N]` quotes people's marks in hateful
 posts (at most two passages of up to five words), if the judge calls the post hateful, too.
 
 `short`: posts with 4 to 18 other placements. `yes`: p calibrated on other posts is at most .05 for
-the marked passage; `size`: for all placements of its lengths, on average. `disagreeing`: the same
-for posts that the judge calls non-hateful. `table`: every N-th post, with the marked and with a
-random passage. `turns`: every N-th post; how often the judge decides otherwise without a passage
-and P falls by `TURNING`: the marked words, and passages of 1 to 8 unmarked words. With `--jobs N`
-it also scores N whole requests one by one and prints the processor time of each. No post is
-printed.
+the marked passage; `size`: for all placements of its lengths, on average. `omnibus`: how often the
+batch's test of three such posts is significant, for marked and for random passages. `disagreeing`:
+the same for posts that the judge calls non-hateful. `table`: every N-th post,
+with the marked and with a random passage. `turns`: every N-th post; how often the judge decides
+otherwise without a passage and P falls by `TURNING`: the marked words, and passages of 1 to 8
+unmarked words. With `--jobs N` it also scores N whole requests one by one and prints the processor
+time of each. No post is printed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from bench.environment import environment
 from bench.explanations import DATA, RATIONALES, marked_runs, rationales
@@ -38,7 +40,8 @@ from services.hatexscore.words import Span
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import placement_standings
-from shared.models.ports import bind
+from shared.models.ports import Floats, bind
+from shared.statistics.comparison import normal_p, omnibus_z
 from shared.statistics.other_texts import (
     FEWEST_OTHERS,
     MOST_OTHERS,
@@ -55,17 +58,20 @@ MOST_PASSAGES, MOST_WORDS = 2, 5
 UNMARKED_WORDS = (1, 2, 4, 6, 8)
 PLACEMENTS = ((1, 3), (4, 7), (8, 11), (12, 14), (15, 18), (19, 198), (199, 10**9))
 AT_ONCE = 200
+TRIPLES = 2_000
 
 
 @dataclass(frozen=True)
 class Quote:
+    """Spans of a post that an explanation quotes."""
+
     text: str
     spans: tuple[Span, ...]
     others: int  # placements besides this one
 
 
 def marked(folder: Path, name: str) -> Iterator[Quote]:
-    """Yield the passages that people marked in hateful posts."""
+    """Yield the marks of people in hateful posts."""
     for line in (folder / name).read_text("utf-8").splitlines():
         row: dict[str, Any] = json.loads(line)
         runs = marked_runs(row)
@@ -79,7 +85,7 @@ def marked(folder: Path, name: str) -> Iterator[Quote]:
 
 
 def at_random(quotes: Sequence[Quote]) -> Iterator[Quote]:
-    """Yield random passages with the lengths of each quote, in the same post."""
+    """Yield a random placement of each quote's lengths in the same post."""
     for number, quote in enumerate(quotes):
         placements = RandomPlacements.of(quote.text, quote.spans)
         rank = int(generator(7, "control", number).integers(placements.space.count))
@@ -118,7 +124,7 @@ def reported(
 
 
 def outcomes(quotes: Sequence[Quote]) -> list[tuple[Quote, int, bool]]:
-    """Return (quote, rows of the control, True if p is at most .05) for the posts that the judge
+    """Return (quote, rows of the control, whether p is at most .05) of the posts that the judge
     calls hateful."""
     found = []
     for start in range(0, len(quotes), AT_ONCE):
@@ -138,11 +144,14 @@ def short_posts(quotes: Sequence[Quote], *, agreeing: bool) -> list[dict[str, An
     few = [quote for quote in quotes if FEWEST_OTHERS <= quote.others <= MOST_OTHERS]
     reports = reported([(one.text, one.spans) for one in few], HATEFUL)
     found: list[tuple[int, Bools]] = []
+    rates = []
     for quote, report in zip(few, reports, strict=True):
         if report.model_agrees != agreeing or report.control is None:
             continue
         if report.control.calibration is not None:
             found.append((quote.others, _all_placements(quote, report)))
+            drops = np.array([report.signed_drop, *report.control.signed_drops])
+            rates.append((rankdata(drops) - 1) / quote.others)
     rows = []
     for least, most in (*STRATA, (FEWEST_OTHERS, MOST_OTHERS)):
         own = [p_low for others, p_low in found if least <= others <= most]
@@ -155,12 +164,29 @@ def short_posts(quotes: Sequence[Quote], *, agreeing: bool) -> list[dict[str, An
             "size_error": round(float(np.std(sizes) / np.sqrt(len(sizes))), 3),
         }
         rows.append(row)
+    rows[-1]["omnibus"] = _omnibus(rates)
     return rows
 
 
+def _omnibus(rates: Sequence[Floats]) -> dict[str, float]:
+    """Return the share of `TRIPLES` of posts whose omnibus test has p at most .05, for the marked
+    passage and for a random one. `rates` has the win rate of each placement of a post, the marked
+    one first."""
+    random = generator(7, "omnibus")
+    significant = np.zeros(2)
+    for _ in range(TRIPLES):
+        own = [rates[post] for post in random.choice(len(rates), 3, replace=False)]
+        draws = [post.size - 1 for post in own]
+        for kind, chosen in enumerate(([post[0] for post in own], list(map(random.choice, own)))):
+            z = omnibus_z(np.array(chosen), draws) or 0.0
+            significant[kind] += z > 0 and normal_p(z) <= LEVEL
+    marked_share, random_share = (significant / TRIPLES).tolist()
+    return {"marked": marked_share, "random": random_share}
+
+
 def _all_placements(quote: Quote, report: HatexscoreResult) -> Bools:
-    """Return for the quoted placement and all others if p is at most .05. The post's own passages
-    of this length are left out of the reference."""
+    """Return whether p is at most .05, for the quoted placement and all others. The post's own
+    passages of this length are no reference."""
     original, control = report.probability_original, report.control
     assert original is not None
     assert control is not None
@@ -196,7 +222,7 @@ def table(real: Sequence[Quote], random: Sequence[Quote]) -> list[dict[str, Any]
 
 
 def turns(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return how often the judge's decision changes without the marked words, and without unmarked
+    """Return how often the judge's decision turns without the marked words, and without unmarked
     passages, by number of words."""
     posts = [row for row in rows if row["label"] == "hatespeech" and marked_runs(row)]
     found: dict[str, list[bool]] = {}

@@ -1,11 +1,13 @@
 """Counts results of ICE, FTC and HAF with an actionable verdict.
 
-python -m bench.decisive_metrics ice|ftc|haf DATA [--items N] [--random]
+python -m bench.decisive_metrics ice|ftc|haf DATA [--items N] [--skip N] [--random]
 
 DATA is a folder with `hatexplain.jsonl`, the two `esnli` files and `haf_explanations.jsonl`. ICE
 tests the majority rationales of posts of 15 words and more as quotations; `--random` moves each to
 a random place of its post, which shows the test's size. Marks of people do not explain decisions
-that differ from the judge's, so the share of posts that it calls hateful is printed, too. FTC reads
+that differ from the judge's, and no random passage differs much from marks on most of a post. So
+the shares of posts that the judge calls hateful, and of marks on at most half of the words, are
+printed, too. `--skip` leaves out the first items, for figures on new ones. FTC reads
 human explanations of e-SNLI pairs that `embedded-nli` never saw; `--random` replaces the
 explanation's phrase by a random phrase of its type. HAF reads first answers without
 log-probabilities. Prints no text.
@@ -50,14 +52,18 @@ def main() -> None:
     parser.add_argument("metric", choices=BODIES)
     parser.add_argument("data", type=Path)
     parser.add_argument("--items", type=int, default=150)
+    parser.add_argument("--skip", type=int, default=0)
     parser.add_argument("--random", action="store_true")
     options = parser.parse_args()
     ports.bind(local(load_catalogue(ROOT / "models.toml")))
     service = registry.service(options.metric)
     assert isinstance(service, Metric)
     contract = service.contract
-    bodies = BODIES[options.metric](options.data, options.items, random=options.random)
-    requests = [contract.request.model_validate(body) for body in bodies]
+    number = options.skip + options.items
+    bodies = BODIES[options.metric](options.data, number, random=options.random)
+    requests = [
+        contract.request.model_validate(body) for body in islice(bodies, options.skip, None)
+    ]
     results: list[Json] = []
     counts: Counter[str] = Counter()
     for start in range(0, len(requests), AT_ONCE):
@@ -72,6 +78,8 @@ def main() -> None:
     if options.metric == "ice":
         decided = [one for one in results if one["model_decision"] == one["decision"]]
         print(f"decisive, of posts that the judge calls hateful: {_decisive(decided)}")
+        some = [one for one in results if _marked_share(one) <= 0.5]
+        print(f"decisive, of marks on at most half of the words: {_decisive(some)}")
     print("untested:", *Counter(one["reason"] for r in results for one in r["untested"]).items())
     print("problems:", *Counter(code for r in results for code in r["problems"]).items())
     print("readings:", *Counter(r.get("reading") for r in results).items())
@@ -79,6 +87,10 @@ def main() -> None:
 
 def _decisive(results: Sequence[Json]) -> str:
     return _share(sum(one["verdict"] != "not_tested" for one in results), len(results))
+
+
+def _marked_share(result: Json) -> float:
+    return float(result["components"]["tests"][0]["tokens"] / result["eligible_tokens"])
 
 
 def _share(count: int, of: int) -> str:

@@ -9,7 +9,7 @@ are redundant (Grabisch & Roubens 1999).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -19,6 +19,7 @@ from services.ice import kernel
 from services.ice.experiment import Experiment, Trial
 from services.ice.explanations import span_tokens
 from services.ice.kernel import Floats
+from services.ice.randomization_test import JointTest
 from services.ice.report import (
     Aspect,
     IceArea,
@@ -182,7 +183,7 @@ ROUNDING = 1e-9  # of sums of four log odds
 
 
 def causal_readings(
-    experiment: Experiment, tests: Sequence[IceTest]
+    experiment: Experiment, tests: Sequence[IceTest], joint_tests: Mapping[str, JointTest]
 ) -> tuple[IceCausalReading, ...]:
     """Interpret the tests of sufficiency and necessity of each explanation together, for each
     budget and operator."""
@@ -197,7 +198,8 @@ def causal_readings(
                 verdicts[trial.explanation.name, trial.k, operator, aspect]
                 for aspect in request.options.aspects
             ]
-            readings.append(_reading(experiment, trial, operator, sides))
+            joint = joint_tests.get(trial.explanation.name)
+            readings.append(_reading(experiment, trial, operator, sides, joint))
     return tuple(readings)
 
 
@@ -213,8 +215,13 @@ def undefined_interactions(experiment: Experiment) -> Iterator[str]:
 
 
 def _reading(
-    experiment: Experiment, trial: Trial, operator: Operator, sides: Sequence[Verdict | None]
+    experiment: Experiment,
+    trial: Trial,
+    operator: Operator,
+    sides: Sequence[Verdict | None],
+    joint: JointTest | None,
 ) -> IceCausalReading:
+    alpha = experiment.tokenized.request.options.alpha
     values = _interactions(experiment, trial, operator)
     value = p = None
     direction = 0
@@ -225,16 +232,21 @@ def _reading(
             # two-sided by size: twice a tail would count one tie, the partner of an AND, as two
             reached = np.count_nonzero(np.abs(null) >= abs(value) - ROUNDING)
             p = float((1 + reached) / (1 + null.size))
-        if p is not None and p <= experiment.tokenized.request.options.alpha:
+        if p is not None and p <= alpha:
             direction = int(np.sign(value))
     sufficiency, necessity = sides
+    p_joint = both = None
+    if joint is not None:
+        p_joint = joint.p_value
+        both = kernel.verdict(p_joint, alpha, upwards=joint.upwards)
     return IceCausalReading(
         explanation=trial.explanation.name,
         k=trial.k,
         operator=operator,
         interaction=value,
         p_interaction=p,
-        reading=kernel.reading(sufficiency, necessity, direction),
+        p_value=p_joint,
+        reading=kernel.reading(sufficiency, necessity, direction, both),
     )
 
 

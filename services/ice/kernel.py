@@ -15,6 +15,7 @@ from scipy import stats
 
 from services.ice.report import Reading, Verdict
 from shared.statistics import ranks
+from shared.statistics.families import standardised
 
 Floats = NDArray[np.float64]
 
@@ -49,15 +50,30 @@ def log_odds(probabilities: Floats) -> Floats:
     return np.asarray(np.log(inside) - np.log1p(-inside))
 
 
-def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: int) -> Reading:
-    """Combine the verdicts on sufficiency and necessity into one reading. `direction` is the sign
-    of a significant interaction, else 0."""
+def joint_evidence(kept: Floats, without: Floats) -> Floats:
+    """Return how much each token set matters, by sufficiency and necessity together: g(kept) -
+    g(without), for log odds g in standard deviations over all sets.
+
+    The arrays have the probabilities with only the set's tokens, and with all others. They start
+    with the marked tokens, followed by M random sets, shape (M + 1,)."""
+    sides = np.array([log_odds(kept), -log_odds(without)])
+    return np.asarray(standardised(sides, both_sides=False).sum(axis=0))
+
+
+def reading(
+    sufficiency: Verdict | None,
+    necessity: Verdict | None,
+    direction: int,
+    joint: Verdict | None = None,
+) -> Reading:
+    """Combine the verdicts on sufficiency, on necessity and on both together (`joint`) into one
+    reading. `direction` is the sign of a significant interaction, else 0."""
     sides = {sufficiency, necessity}
     if None in sides:
         return "undefined"
     if sides == {"undecidable"}:
         return "undecidable"
-    if "anti-faithful" in sides:
+    if "anti-faithful" in (*sides, joint):
         return "against"
     enough, needed = sufficiency == "faithful", necessity == "faithful"
     if enough and needed:
@@ -66,7 +82,7 @@ def reading(sufficiency: Verdict | None, necessity: Verdict | None, direction: i
         return "redundant" if direction < 0 else "sufficient"
     if needed:
         return "partner" if direction > 0 else "needed"
-    return "no evidence"
+    return "relevant" if joint == "faithful" else "no evidence"
 
 
 def score_sd(pools: Floats) -> float:

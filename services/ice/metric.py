@@ -83,9 +83,9 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         tokenized, use = experiment.tokenized, collected.models[0]
         labels, probabilities = tokenized.labels, tokenized.probabilities.tolist()
         language = find_language(request.text, requested_language(request)).code
-        tests = run_tests(experiment, use.sha256, language)
+        tests, joint_tests = run_tests(experiment, use.sha256, language)
         score, compared = _score(experiment, tests), comparisons(experiment)
-        read = causal_readings(experiment, tests)
+        read = causal_readings(experiment, tests, joint_tests)
         distance = distance_of(experiment, use, collected.fluency)
         doubts = (*calibration_warnings(experiment, use), *length_warnings(distance))
         return IceResult(

@@ -1,15 +1,16 @@
 """The randomization test compares each explanation with random token sets, at each budget and with
 each operator.
 
-Tests of one request are corrected by max-T over an explanation's budgets, operators and aspects
-(Westfall & Young 1993), then by Holm (1979) over explanations. Max-T is exact if all tests use the
-same random sets, so the sets of all tests are drawn together. Source: arXiv:2603.18579, Algorithm
-1."""
+An explanation with one budget and one operator has two tests and a joint test of both, which are
+corrected as a closed family (Marcus, Peritz & Gabriel 1976). More tests of an explanation are
+corrected by max-T (Westfall & Young 1993). Both are exact if all tests use the same random sets, so
+these are drawn together. Explanations are corrected by Holm (1979). Source: arXiv:2603.18579,
+Algorithm 1."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,16 +34,23 @@ from shared.statistics import ranks
 from shared.statistics.families import holm_over_families, max_t
 
 
-def _max_t(
+def _corrected(
     experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
-) -> list[float]:
+) -> tuple[JointTest | None, list[float]]:
     """Return p-values corrected for all tests of one explanation, each at least as large as its raw
-    value."""
+    value. If these are sufficiency and necessity, return also their joint test."""
     if len(raw) < 2:
-        return list(raw)
+        return None, list(raw)
     both_sides = experiment.tokenized.request.options.alternative == "two-sided"
+    scores = {test.aspect: np.array([test.observed, *test.null]) for test in family}
+    if len(family) == 2 and len(scores) == 2 and family[0].operator == family[1].operator:
+        without = experiment.tokenized.full - scores["necessity"]
+        evidence = kernel.joint_evidence(scores["sufficiency"], without)
+        distances = np.abs(evidence) if both_sides else evidence
+        p = float(np.mean(distances >= distances[0] - ROUNDING))
+        return JointTest(p, upwards=bool(evidence[0] > 0)), [max(p, each) for each in raw]
     corrected = max_t(joint_scores(experiment, family), both_sides=both_sides)
-    return [float(p) for p in np.maximum(corrected, raw)]
+    return None, [float(p) for p in np.maximum(corrected, raw)]
 
 
 def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
@@ -62,26 +70,38 @@ def joint_scores(experiment: Experiment, family: Sequence[TestInput]) -> Floats:
 
 
 MOST_PLACEMENTS = 10**15  # more are not counted to the reader
-HATEFUL, DECIDING = "hateful", 0.5  # the label of the measured other posts, and P from which it is
+ROUNDING = 1e-9  # of sums of log odds
+HATEFUL = "hateful"  # the label of the measured other posts
 
 
 def run_tests(
     experiment: Experiment, sha256: str | None = None, language: str = ""
-) -> tuple[IceTest, ...]:
-    """Return the tests by explanation, budget, aspect and operator. In variants that combine two or
-    more operators, a test of their mean follows. `sha256` is the hash of the model's weights, and
-    `language` the language of the text."""
+) -> tuple[tuple[IceTest, ...], Mapping[str, JointTest]]:
+    """Return the tests by explanation, budget, aspect and operator, and the joint tests by the name
+    of the explanation. In variants that combine two or more operators, a test of their mean
+    follows. `sha256` is the hash of the model's weights, and `language` the language of the text.
+    """
     inputs = [
         _inputs_of(experiment, explanation) for explanation in check_each(experiment.explanations)
     ]
     measured = [[_p_values(experiment, test) for test in group] for group in inputs]
-    adjusted = iter(_adjusted(experiment, inputs, measured))
+    joint, corrected = _adjusted(experiment, inputs, measured)
+    adjusted = iter(corrected)
     results = []
     for group, several in zip(inputs, measured, strict=True):
         for test, tails in zip(group, several, strict=True):
             calibrated = _calibrated(experiment, test, sha256, language)
             results.append(_test(experiment, test, tails, next(adjusted), calibrated))
-    return tuple(results)
+    return tuple(results), joint
+
+
+@dataclass(frozen=True)
+class JointTest:
+    """The test of sufficiency and necessity together. `upwards` is True if the marked tokens matter
+    more than random ones do on average."""
+
+    p_value: float
+    upwards: bool
 
 
 @dataclass(frozen=True)
@@ -164,22 +184,33 @@ def _p_values(experiment: Experiment, test: TestInput) -> Tails:
 
 def _adjusted(
     experiment: Experiment, inputs: list[list[TestInput]], measured: list[list[Tails]]
-) -> list[float | None]:
-    """Return the corrected p-value of every test, in order, or None if a test is undefined or not
-    corrected."""
+) -> tuple[dict[str, JointTest], list[float | None]]:
+    """Return the joint tests by the name of the explanation. Return also the corrected p-value of
+    every test, in order, or None if a test is undefined or not corrected."""
     pairs = [list(zip(*both, strict=True)) for both in zip(inputs, measured, strict=True)]
     if not experiment.tokenized.variant.corrected:
-        return [None for group in pairs for _ in group]
+        return {}, [None for group in pairs for _ in group]
     defined = [[(test, tails) for test, tails in group if test.defined] for group in pairs]
     alternative = experiment.tokenized.request.options.alternative
     raw = [[tails.raw(alternative) for _, tails in group] for group in defined]
-    families = [
-        _max_t(experiment, [test for test, _ in group], p_values)
+    families = {
+        group[0][0].trial.explanation.name: _corrected(
+            experiment, [test for test, _ in group], p_values
+        )
         for group, p_values in zip(defined, raw, strict=True)
         if group
-    ]
-    adjusted = iter([p for family in holm_over_families(families) for p in family])
-    return [next(adjusted) if test.defined else None for group in pairs for test, _ in group]
+    }
+    corrected = holm_over_families(
+        [[joint.p_value if joint else 1.0, *each] for joint, each in families.values()]
+    )
+    joint_tests = {
+        name: replace(joint, p_value=family[0])
+        for (name, (joint, _)), family in zip(families.items(), corrected, strict=True)
+        if joint is not None
+    }
+    adjusted = iter([p for family in corrected for p in family[1:]])
+    every = [next(adjusted) if test.defined else None for group in pairs for test, _ in group]
+    return joint_tests, every
 
 
 def _calibrated(
@@ -193,7 +224,7 @@ def _calibrated(
     request = tokenized.request
     alone = len(experiment.trials) == 1 and request.options.operators == ("delete",)
     is_passage = null.kind == "spans" and not null.split and request.text_pair is None
-    is_hateful = tokenized.labels[tokenized.target] == HATEFUL and tokenized.full >= DECIDING
+    is_hateful = tokenized.labels[tokenized.target] == HATEFUL
     alpha = request.options.alpha
     few = experiment.exact(test.trial) and _attainable_p(experiment, test.trial) > alpha
     is_loss_test = test.aspect == "necessity" and request.options.alternative == "greater"

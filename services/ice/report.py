@@ -27,6 +27,7 @@ Reading = Literal[
     "sufficient",
     "partner",
     "needed",
+    "relevant",
     "no evidence",
     "against",
     "undecidable",
@@ -142,8 +143,8 @@ class IceTest(Message):
     )
     p_adjusted: Share | None = Field(
         default=None,
-        description="p-value corrected for all tests of the request: max-T over the tests of an "
-        "explanation, Holm over explanations; null in variants paper and reference",
+        description="p-value corrected for all tests of the request; null in variants paper and "
+        "reference",
     )
     verdict: Verdict | None = Field(
         description="verdict at level alpha, by `p_adjusted` (variants paper and reference: "
@@ -182,12 +183,18 @@ class IceCausalReading(Message):
     p_interaction: Share | None = Field(
         description="two-sided p-value of the interaction, compared with those of random rationales"
     )
+    p_value: Share | None = Field(
+        default=None,
+        description="corrected p-value of both tests together; null with several budgets or "
+        "operators",
+    )
     reading: Reading = Field(
         description="`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it "
         "is sufficient, but so is the rest of the text; `partner`: it is needed, but works only "
         "together with the rest; `sufficient`, `needed`: only this is shown, without a clear "
-        "interaction; `against`: the prediction is stronger without it; `undecidable`: there are "
-        "too few random rationales; `undefined`: there is no random rationale"
+        "interaction; `relevant`: only both together are significant; `against`: the prediction is "
+        "stronger without it; `undecidable`: there are too few random rationales; `undefined`: "
+        "there is no random rationale"
     )
 
 

@@ -67,6 +67,9 @@ READINGS: dict[Reading, str] = {
     "than removing random rationales, and it preserves the decision only with the other words.",
     "needed": "The rationale is needed: removing it weakens the decision more than removing random "
     "rationales. The test does not show how it works with the rest of the text.",
+    "relevant": "The rationale matters: keeping and removing it, taken together, affect the "
+    "decision more than with random rationales. The tests do not show whether it is enough or "
+    "needed.",
     "no evidence": "The rationale affects the decision no more clearly than random rationales do.",
     "against": "The rationale speaks against the decision: random rationales preserve the decision "
     "better.",
@@ -74,7 +77,7 @@ READINGS: dict[Reading, str] = {
     "undefined": "There is nothing to compare the rationale with.",
 }
 SUPPORTING: frozenset[Reading] = frozenset(
-    ("cause", "redundant", "sufficient", "partner", "needed")
+    ("cause", "redundant", "sufficient", "partner", "needed", "relevant")
 )
 OF_NSR: dict[Outcome, str] = {
     "faithful": "The rationale alone has a higher NSR than the same number of random {unit}s.",

@@ -122,8 +122,7 @@ class CalibratedNull(Null):
         default=None,
         description="for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how "
         "often a random passage of another post stands out as much among its own placements. Valid "
-        "on average over posts (`calibration`), for posts that the judge calls hateful, and for "
-        "judges and languages that were measured",
+        "on average over posts (`calibration`), for judges and languages that were measured",
     )
     calibration: Calibration | None = Field(
         default=None,

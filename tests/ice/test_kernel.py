@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from itertools import combinations
+from random import Random
 
 import numpy as np
 import pytest
@@ -128,6 +129,37 @@ def test_both_sides_and_their_interaction_are_read(
     sufficiency: Verdict | None, necessity: Verdict | None, direction: int, read: str
 ) -> None:
     assert kernel.reading(sufficiency, necessity, direction) == read
+
+
+def test_what_is_clear_only_together_is_read_so() -> None:
+    neither = ("inconclusive", "inconclusive", 0)
+    assert kernel.reading(*neither, "faithful") == "relevant"
+    assert kernel.reading(*neither, "anti-faithful") == "against"
+    assert kernel.reading(*neither, "inconclusive") == "no evidence"
+    assert kernel.reading("faithful", "faithful", 0, "faithful") == "cause"
+
+
+PROBABILITIES = st.lists(st.integers(0, 20).map(lambda twentieths: twentieths / 20), min_size=20)
+
+
+@given(PROBABILITIES, st.randoms(use_true_random=False))
+def test_at_most_a_twentieth_of_all_placements_has_joint_evidence(
+    kept: list[float], random: Random
+) -> None:
+    """Whatever the scores are, if each placement is compared with all others."""
+    without = random.sample(kept, len(kept))
+    evidence = kernel.joint_evidence(np.array(kept), np.array(without))
+    p = np.array([np.mean(evidence >= own - 1e-9) for own in evidence])
+    assert np.mean(p <= 0.05) <= 0.05
+
+
+@given(PROBABILITIES, st.randoms(use_true_random=False))
+def test_joint_evidence_follows_its_placement(kept: list[float], random: Random) -> None:
+    order = random.sample(range(len(kept)), len(kept))
+    alone, without = np.array(kept), np.array(kept[::-1])
+    evidence = kernel.joint_evidence(alone, without)
+    moved = kernel.joint_evidence(alone[order], without[order])
+    assert moved == pytest.approx(evidence[order], abs=1e-6)
 
 
 @given(st.lists(st.floats(-4, 4), min_size=4, max_size=4))

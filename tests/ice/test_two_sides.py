@@ -133,6 +133,33 @@ def test_the_verdict_is_of_both_sides(
     assert report.reading == reading
 
 
+@pytest.mark.parametrize(
+    ("count", "reading"), [(45, "cause"), (30, "relevant"), (15, "undecidable")]
+)
+def test_second_place_on_both_sides_counts(count: int, reading: Reading) -> None:
+    """Another word is better alone, and a third one is missed more."""
+
+    def judge(ids: tuple[int, ...]) -> float:
+        present = {place for place in range(count) if holds(place, ids)}
+        if len(present) == 1:
+            return {BEFORE: 0.97, CAUSE: 0.9}.get(present.pop(), 0.1)
+        gone = set(range(count)) - present
+        return {3: 0.03, CAUSE: 0.1}.get(gone.pop(), 0.9) if len(gone) == 1 else 0.9
+
+    text = text_of(count)
+    with planted(judge):
+        report = SERVICE.score(IceRequest(text=text, rationale=span(text, [CAUSE]), decision="yes"))
+    [found] = report.components.readings
+    assert found.reading == reading
+    assert found.p_value == 1 / count
+    if reading != "undecidable":
+        assert (finding(report).verdict, finding(report).checks[0].sentence) == (
+            "holds_up",
+            READINGS[reading],
+        )
+        assert [test.p_adjusted for test in report.components.tests] == [2 / count] * 2
+
+
 def test_a_passage_can_be_tested_in_twenty_words_and_two_sided_in_forty() -> None:
     for count, alternative, verdict in (
         (19, "greater", "not_tested"),
@@ -254,6 +281,8 @@ def test_a_short_text_is_tested_by_a_p_that_other_posts_calibrate(place: int, ve
         report = SERVICE.score(request)
         two_sided = SERVICE.score(with_options(request, alternative="two-sided"))
         other = SERVICE.score(request.model_copy(update={"decision": "normal"}))
+    with planted(lambda ids: PLANTS["token"](ids) / 3, labels=("normal", "hateful")):
+        disagreeing = SERVICE.score(request)
     sufficiency, necessity = report.components.tests
     assert sufficiency.verdict == "undecidable"
     assert sufficiency.null.p_calibrated is None
@@ -262,6 +291,8 @@ def test_a_short_text_is_tested_by_a_p_that_other_posts_calibrate(place: int, ve
     assert (necessity.null.p_calibrated <= 0.05) == (verdict == "holds_up")
     assert finding(report).verdict == verdict
     assert "alibrated on other posts" in finding(report).checks[0].sentence
+    assert disagreeing.model_decision == "normal"
+    assert finding(disagreeing).verdict == verdict
     for one in (two_sided, other):
         assert all(test.null.p_calibrated is None for test in one.components.tests)
         assert finding(one).verdict == "not_tested"
