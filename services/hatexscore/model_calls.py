@@ -515,8 +515,7 @@ class RandomPlacements:
         if not self.observed:
             return "the quoted spans contain no word"
         if len(self.observed) == len(self.units):
-            return "the quotes cover every word of the text, so there is no other position for the "
-            "quotes"
+            return "the quotes cover every word of the text, which leaves no other position"
         if self.others:
             return None
         return (

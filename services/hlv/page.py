@@ -275,8 +275,7 @@ def design(report: Record) -> Iterator[Block]:
     for pair in paired:
         method = pair.get("method")
         sides = {words: record(pair, condition) for condition, words in SIDES.items()}
-        note = "All rows use the same texts. The dashed line marks chance, a judge that ranks at "
-        "random."
+        note = "All rows use the same texts. The dashed line marks a judge that ranks at random."
         yield forest(
             f"Agreement with people ({method})", sides, bounds=CORRELATIONS, level=0.0, note=note
         )

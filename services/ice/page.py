@@ -186,11 +186,11 @@ OPERATORS: dict[TestedOperator, str] = {  # {unit}: token or word
     "mean": "the mean over all operators",
 }
 REMOVALS: dict[TestedOperator, str] = {
-    "delete": "the rationale's {unit}s deleted",
-    "mask": "the rationale's {unit}s masked",
-    "mask_unk": "the rationale's {unit}s replaced by the unknown token",
-    "mask_pad": "the rationale's {unit}s replaced by padding",
-    "infill": "the rationale's {unit}s replaced by {unit}s of other texts",
+    "delete": "the {unit}s of the rationale deleted",
+    "mask": "the {unit}s of the rationale masked",
+    "mask_unk": "the {unit}s of the rationale replaced by the unknown token",
+    "mask_pad": "the {unit}s of the rationale replaced by padding",
+    "infill": "the {unit}s of the rationale replaced by {unit}s of other texts",
     "mean": "the mean over all operators",
 }
 

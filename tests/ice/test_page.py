@@ -112,7 +112,7 @@ def test_the_verdict_comes_first_in_words_with_its_chance() -> None:
         "Against random rationales"
     )
     assert "cause The rationale is enough and needed" in said
-    assert "Faithful with its own tokens deleted" in said
+    assert "Faithful with the tokens of the rationale deleted" in said
     assert said.index("Faithful with the other tokens deleted") < said.index("The numbers")
     assert "replaced by the unknown token ( mask_unk )" in said
     assert re.search(

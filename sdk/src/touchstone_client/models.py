@@ -28,13 +28,13 @@ class Against(Message):
     of_model: Annotated[
         str | None,
         Field(
-            description="only results of this model. A result's model is the first one that answered or, if none was called, the one that the request names, or the metric's default"
+            description="only results of this model: the first that answered or, if none was called, the one in the request, or the metric's default"
         ),
     ] = None
     of_metadata: Annotated[
         dict[str, str] | None,
         Field(
-            description='only results of lines whose metadata has all of these values, for example when one file holds the explanations of several systems'
+            description='only results of lines whose metadata has all of these values, for example those of one of several systems'
         ),
     ] = None
     wilcoxon: Annotated[
@@ -52,7 +52,7 @@ class AttributionMethod(Message):
     name: Literal['attention', 'gradient', 'integrated_gradients', 'lime']
     attention: Annotated[
         Literal['mean', 'last', 'rollout'],
-        Field(description='how layers are combined; heads are averaged'),
+        Field(description='how layers are combined; the heads of a layer are averaged'),
     ] = 'mean'
     gradient: Literal['l2', 'input_x_gradient'] = 'l2'
     steps: Annotated[int, Field(description='steps of integrated gradients')] = 32
@@ -289,7 +289,7 @@ class Calibration(Message):
     p_anti: Annotated[
         float,
         Field(
-            description='the p-value of the other side: how often a random passage stands out at most this much'
+            description='p-value of the opposite test: how often a random passage stands out at most this much'
         ),
     ]
 
@@ -313,13 +313,13 @@ class ConsistencyComponents(Message):
     precision_changes: Annotated[
         float | None,
         Field(
-            description='of the edits that should change the answer, the share that change it'
+            description='share of the edits predicted to change the answer that do change it'
         ),
     ]
     precision_stays: Annotated[
         float | None,
         Field(
-            description='of the edits that should keep the answer, the share that keep it'
+            description='share of the edits predicted to keep the answer that do keep it'
         ),
     ]
     edits: Annotated[int, Field(description='edited texts that the model answered')]
@@ -480,7 +480,7 @@ class Cot2elRefinedPair(Message):
     original: Annotated[str, Field(description="the parse's wording")]
     unit_sources: Annotated[
         list[Literal['sentence', 'clause', 'connective', 'given']],
-        Field(description='the rules that found this unit'),
+        Field(description='rules that found this unit'),
     ]
     contradiction: Annotated[
         float | None,
@@ -516,7 +516,7 @@ class Cot2elShuffledWords(Message):
     mean_similarity: float
     other_items: Annotated[
         Cot2elOtherItems | None,
-        Field(description='the same comparison for explanations of other items'),
+        Field(description='control with the explanations of other items'),
     ] = None
 
 
@@ -559,7 +559,7 @@ class DeletedJobs(Message):
     open: Annotated[
         int,
         Field(
-            description='matching jobs and lines that were not deleted, because they or their batch have not ended, and batches that are still being validated; if not 0, repeat the deletion later'
+            description='matching jobs and lines that were not deleted because they or their batch have not ended, plus batches that are still being validated; if not 0, repeat the deletion later'
         ),
     ]
 
@@ -658,7 +658,7 @@ class EndpointRequest(Message):
         Field(description='metrics whose scores are pushed; empty: all metrics'),
     ] = []
     parts: Annotated[
-        bool, Field(description='whether the parts of a score are pushed as well')
+        bool, Field(description='whether the parts of a score are also pushed')
     ] = False
 
 
@@ -678,7 +678,7 @@ class Endpoint(Message):
     rotating_until: Annotated[
         int | None,
         Field(
-            description='time until which the previous secret signs as well, unix seconds'
+            description='time until which the previous secret also signs, unix seconds'
         ),
     ]
     format: Literal['standard-webhooks', 'otlp-logs', 'langfuse-scores', 'phoenix-annotations']
@@ -693,7 +693,7 @@ class Endpoint(Message):
         Field(description='metrics whose scores are pushed; empty: all metrics'),
     ]
     parts: Annotated[
-        bool, Field(description='whether the parts of a score are pushed as well')
+        bool, Field(description='whether the parts of a score are also pushed')
     ]
     untraced: Annotated[
         int,
@@ -836,7 +836,7 @@ class ExplanationsOwnPolicy(Message):
     model_config = ConfigDict(
         extra='forbid',
     )
-    text: Annotated[str, Field(description='the policy as sent to the model')]
+    text: Annotated[str, Field(description='the policy, as text for the model')]
 
 
 class ExplanationsOwnPrompt(Message):
@@ -853,7 +853,7 @@ class ExplanationsOwnPrompt(Message):
     reader: Annotated[
         Literal['hatexscore', 'haf', 'labels', 'none'],
         Field(
-            description='what reads the decision in the answer. A metric reads it as it does in explanations (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in English). `labels` expects a line with one of `labels`, alone or after a word such as `Label:`. `none`: the answer has no decision, because it explains `target_label`'
+            description='how to read the decision in the answer: as this metric does (`hatexscore`: hateful or not, in eight languages; `haf`: toxic or not, in English). `labels` expects a line with one of `labels`, alone or after a word such as `Label:`. `none`: the answer has no decision, because it explains `target_label`'
         ),
     ] = 'hatexscore'
     labels: Annotated[
@@ -923,7 +923,7 @@ class FtcComponents(Message):
     gain: Annotated[
         float | None,
         Field(
-            description='w_normalized minus the mean of its random phrases, over counterfactuals with random phrases; chance is 0'
+            description='mean of w_normalized minus that of random phrases, over counterfactuals that have random phrases; chance is 0'
         ),
     ] = None
 
@@ -973,7 +973,7 @@ class FtcPerturbation(Message):
         extra='forbid',
     )
     variance: Annotated[
-        float, Field(description='variance of the zero-mean Gaussian noise')
+        float, Field(description='variance of the Gaussian noise, whose mean is 0')
     ]
     label: Annotated[
         Literal['entailment', 'neutral', 'contradiction'],
@@ -1008,7 +1008,7 @@ class FtcStudy(Message):
 class FtcSatisfaction(Message):
     delta: Annotated[
         float,
-        Field(description="1 if the label of the model's answer is the target, else 0"),
+        Field(description="1 if the model's likeliest label is the target, else 0"),
     ]
     k: Annotated[
         float, Field(description='1 - KL(target || answer), natural logarithm')
@@ -1151,7 +1151,7 @@ class HafAnswerWeights(Message):
     upheld: Annotated[
         float,
         Field(
-            description='for sufficiency: the reason is sufficient; for necessity: it is not'
+            description='for sufficiency: the reason is sufficient; for necessity: the other reasons are not'
         ),
     ] = 1.0
     doubtful: Annotated[
@@ -1210,7 +1210,7 @@ class HatexscoreGroupEvidence(Message):
     start: Annotated[
         int | None,
         Field(
-            description='character offset into the explanation as sent, or into its fields written as one text'
+            description='character offset into the explanation, or into its fields written as one text'
         ),
     ]
     end: Annotated[int | None, Field(description='character offset, exclusive')]
@@ -1434,20 +1434,26 @@ class HlvMeasured(Message):
     ]
     tau_a: Annotated[
         float | None,
-        Field(description="Kendall's tau as printed (Eq. 13); ties count 0"),
+        Field(
+            description="Kendall's tau as printed in the paper (Eq. 13); ties count 0"
+        ),
     ]
     spearman: Annotated[
         float | None, Field(description="Pearson's correlation of fractional ranks")
     ]
     spearman_without_ties: Annotated[
-        float | None, Field(description="Spearman's rho as printed (Eq. 14)")
+        float | None,
+        Field(description="Spearman's rho as printed in the paper (Eq. 14)"),
     ]
     distribution: HlvDivergences | None
     scalar: HlvErrors | None
-    runs: Annotated[int, Field(description='number of answers averaged')]
-    invalid_runs: Annotated[int, Field(description='number of unreadable answers')] = 0
+    runs: Annotated[int, Field(description='number of answers that are averaged')]
+    invalid_runs: Annotated[
+        int, Field(description='number of answers that could not be read')
+    ] = 0
     label_mass: Annotated[
-        float | None, Field(description='probability of all letters as the first token')
+        float | None,
+        Field(description="probability that the first token is an option's letter"),
     ] = None
     normalised: Annotated[
         dict[str, float | None] | None,
@@ -1469,7 +1475,7 @@ class HlvMethodResult(Message):
     gain: Annotated[
         HlvGain | None,
         Field(
-            description='change through the explanations; null if one of the two is missing'
+            description='effect of the explanations; null without `explained` or `baseline`'
         ),
     ]
 
@@ -1571,16 +1577,10 @@ class IceCausalReading(Message):
             description='two-sided p-value of the interaction, compared with those of random rationales'
         ),
     ]
-    p_value: Annotated[
-        float | None,
-        Field(
-            description='corrected p-value of both tests together; null with several budgets or operators'
-        ),
-    ] = None
     reading: Annotated[
-        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'relevant', 'no evidence', 'against', 'undecidable', 'undefined'],
+        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'],
         Field(
-            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only one of the two, without a clear interaction; `relevant`: only both together are significant; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
+            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only this is shown, without a clear interaction; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
         ),
     ]
 
@@ -1645,7 +1645,7 @@ class IceRationaleEvidence(Message):
     end: Annotated[int | None, Field(description='character offset, exclusive')]
     text: str
     value: Annotated[
-        float | None, Field(description="mean value of the span's tokens, as given")
+        float | None, Field(description="mean of the values sent for the span's tokens")
     ] = None
     offsets_into: Literal['text', 'text_pair'] = 'text'
     explanation: str
@@ -1794,7 +1794,7 @@ class JobNotice(Message):
         float | None, Field(description='the score; null if it is undefined or missing')
     ]
     error_type: Annotated[
-        str | None, Field(description="a failed job's problem `type`")
+        str | None, Field(description='the problem `type` of a failed job')
     ]
 
 
@@ -1883,7 +1883,7 @@ class LanguageFound(Message):
     confidence: Annotated[
         float,
         Field(
-            description='certainty: share of the script, or probability by the language model; 1: the request states the language'
+            description='certainty, [0, 1]: share of letters in the script, or probability by the language model; 1: stated in the request'
         ),
     ]
     by: Annotated[
@@ -1966,7 +1966,7 @@ class ModelUse(Message):
     numerics: Annotated[
         Literal['bytes', 'tolerance'],
         Field(
-            description='`bytes`: on one kind of processor the same request gives the same bytes, whatever else runs; `tolerance`: probabilities may differ by 1e-5 in float32, and by 0.02 in bfloat16, float16 and behind a server'
+            description='`bytes`: the same request gives the same bytes on the same kind of processor; `tolerance`: probabilities may differ by 1e-5 in float32, and by 0.02 in bfloat16, float16 and behind a server'
         ),
     ] = 'tolerance'
     prompt_sha256: Annotated[
@@ -1983,7 +1983,7 @@ class ModelUse(Message):
     ] = None
     runtime: Annotated[
         Literal['openvino'] | None,
-        Field(description='the runtime that computes the model, if it is not torch'),
+        Field(description='the runtime of the model, if it is not torch'),
     ] = None
     system_fingerprint: Annotated[
         str | None,
@@ -1994,7 +1994,7 @@ class ModelUse(Message):
     warnings: Annotated[
         list[str],
         Field(
-            description="permanent doubts about the model's labels, repeated in every report that uses the model"
+            description="known problems of the model's labels, repeated in every report that uses the model"
         ),
     ] = []
     thresholds: Annotated[
@@ -2102,7 +2102,7 @@ class Plausibility(Message):
     chance: Annotated[
         Interval,
         Field(
-            description='`character_f1` if the same passages were at random places in the text'
+            description='expected `character_f1` if the passages were at random places in the text'
         ),
     ]
     above_chance: Annotated[
@@ -2154,10 +2154,7 @@ class SdkError(Message):
         str, Field(description='title, detail and location in one sentence')
     ]
     type: Annotated[
-        str,
-        Field(
-            description="type in OpenAI's form, such as `invalid_request_error`, derived from the status"
-        ),
+        str, Field(description="type in OpenAI's form, such as `invalid_request_error`")
     ]
     code: Annotated[str, Field(description="the last part of the problem's `type`")]
     param: Annotated[
@@ -2312,7 +2309,7 @@ class Readiness(Message):
     workers: Annotated[
         dict[str, str],
         Field(
-            description='service → `ready`, or why its jobs wait: its worker is starting, or no worker runs'
+            description='service → `ready`, or why its jobs wait: its worker is starting or not running'
         ),
     ]
 
@@ -2408,7 +2405,7 @@ class ReviewerJudgement(Message):
     human_label: str | None
     spans: Annotated[
         list[MarkedSpan],
-        Field(description='passages that the person marked as deciding'),
+        Field(description='passages that the person marked as decisive'),
     ]
     note: str | None
     blind: Annotated[
@@ -2455,7 +2452,7 @@ class ReviewerPair(Message):
     kappa: Annotated[
         float | None,
         Field(
-            description="Cohen's kappa, [-1, 1]; null if both gave one and the same answer to all texts"
+            description="Cohen's kappa, [-1, 1]; null if both gave the same answer to every text"
         ),
     ]
 
@@ -2621,7 +2618,7 @@ class SimilarityRequest(Message):
 
 class SimilarityResult(Message):
     similarities: Annotated[
-        list[float], Field(description='in [0, 1]; higher: more similar')
+        list[float], Field(description='similarity, from 0 to 1 (most similar)')
     ]
     model: ModelUse
     service_version: str
@@ -2675,7 +2672,7 @@ class SorComponents(Message):
     faithfulness: Annotated[
         float | None,
         Field(
-            description='with a `model`: share of other words of the post that support its decision less than the words that the statement names; chance is 0.5; not part of the score'
+            description='with a `model`: share of random other words of the post that support its decision less than the words that the statement names; chance is 0.5; not part of the score'
         ),
     ] = None
 
@@ -2698,9 +2695,11 @@ class SorEvidence(Message):
         Literal['internal_complaint', 'out_of_court_settlement', 'court'] | None,
         Field(description='the route of `redress`'),
     ] = None
-    post_start: Annotated[int | None, Field(description='offset into `text`')] = None
+    post_start: Annotated[
+        int | None, Field(description='character offset into `text`')
+    ] = None
     post_end: Annotated[
-        int | None, Field(description='offset into `text`, exclusive')
+        int | None, Field(description='character offset into `text`, exclusive')
     ] = None
 
 
@@ -2749,7 +2748,10 @@ class SplitPair(Message):
     first: str
     second: str
     difference: Annotated[
-        float, Field(description='mean of second - mean of first, units of the score')
+        float,
+        Field(
+            description='mean of `second` minus mean of `first`, in units of the score'
+        ),
     ]
     p_value: Annotated[
         float | None,
@@ -2765,7 +2767,7 @@ class SplitPair(Message):
 class SplitValue(Message):
     value: str
     results: int
-    undefined: Annotated[int, Field(description='results without a score')]
+    undefined: Annotated[int, Field(description='results with this value but no score')]
     score: Annotated[
         Interval, Field(description='mean score, with its interval over texts')
     ]
@@ -3031,7 +3033,7 @@ class Untested(Message):
 
 class MetricResult(Result):
     score: Annotated[
-        float | None, Field(description='null if undefined; see `reasons`')
+        float | None, Field(description='null if undefined; `reasons` says why')
     ]
     verdict: Annotated[
         Literal['holds_up', 'problem_found', 'not_tested'],
@@ -3066,7 +3068,7 @@ class MetricResult(Result):
     details: Annotated[
         dict[str, Any] | None,
         Field(
-            description="the metric's additional fields, described on its page; null unless `expand=details` requests them"
+            description="the metric's additional fields, described on its page; null without `expand=details`"
         ),
     ]
 
@@ -3109,17 +3111,18 @@ class Null(Message):
     overlap: Annotated[
         float | None,
         Field(
-            description='mean intersection over union of the units of the tested explanation and a random one. Near 1, random explanations are almost the same as the tested one, and the win rate tends to 1/2. Null if the explanation is not a set of units'
+            description="mean intersection over union of the tested explanation's units and those of a random one. Near 1, they are almost the same, and the win rate tends to 1/2. Null if the explanation is not a set of units"
         ),
     ] = None
     p_anti: Annotated[
         float | None,
         Field(
-            description='the p-value of the other side: draws with at most this score'
+            description='one-sided p-value of the opposite test: draws with at most this score'
         ),
     ] = None
     p_two_sided: Annotated[
-        float | None, Field(description='twice the smaller of both, at most 1')
+        float | None,
+        Field(description='two-sided p-value: twice the smaller of the two, at most 1'),
     ] = None
     ties: Annotated[
         float | None, Field(description='share of the draws with the same score')
@@ -3175,16 +3178,16 @@ class BatchReportRequest(Message):
     of_model: Annotated[
         str | None,
         Field(
-            description="only results of this model. A result's model is the first one that answered or, if none was called, the one that the request names, or the metric's default"
+            description="only results of this model: the first that answered or, if none was called, the one in the request, or the metric's default"
         ),
     ] = None
     of_metadata: Annotated[
         dict[str, str] | None,
         Field(
-            description='only results of lines whose metadata has all of these values, for example when one file holds the explanations of several systems'
+            description='only results of lines whose metadata has all of these values, for example those of one of several systems'
         ),
     ] = None
-    seed: Annotated[int, Field(description="seed of the bootstrap's random draws")] = 0
+    seed: Annotated[int, Field(description='seed of the bootstrap')] = 0
     resamples: Annotated[
         int, Field(description='number of resamples of the bootstrap')
     ] = 2000
@@ -3200,36 +3203,35 @@ class BatchReportRequest(Message):
     sequence: Annotated[
         bool,
         Field(
-            description='whether to add an interval of the mean score that stays valid even if you check a growing batch many times'
+            description='whether to add an interval of the mean score that is valid however often you check a growing batch'
         ),
     ] = False
     against: Annotated[
         Against | None,
         Field(
-            description="another system's results on the same texts, with which the report compares its own: see `comparison`"
+            description="another system's results on the same texts, for `comparison`"
         ),
     ] = None
     further: Annotated[
         list[Against],
         Field(
-            description='further systems to compare with `against`: see `further`',
-            validate_default=True,
+            description='more systems to compare with `against`', validate_default=True
         ),
     ] = []
     judged: Annotated[
         Judged | None,
-        Field(description="people's judgements of these results: see `agreement`"),
+        Field(description="people's judgements of these results, for `agreement`"),
     ] = None
     plan: Annotated[
         WantedEffect | None,
         Field(
-            description='an effect for which the report computes the texts and draws that would detect it: see `plan`'
+            description='an effect, for which `plan` states how many texts and draws would detect it'
         ),
     ] = None
     by: Annotated[
         list[str],
         Field(
-            description='the keys by which scores are split, see `splits`: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `decision_sent`, `decision_stated`'
+            description='keys by which `splits` splits the scores: `metadata.<key>`, `model`, `variant`, `language`, `verdict`, `decision_sent`, `decision_stated`'
         ),
     ] = []
     gold: Annotated[
@@ -3252,7 +3254,7 @@ class BatchReportRequest(Message):
     options: Annotated[
         HafReportOptions | IceReportOptions | None,
         Field(
-            description="options of the metric's own report; only `haf` and `ice` have some"
+            description="options of the metric's own report; only `haf` and `ice` have such options"
         ),
     ] = None
 
@@ -3321,7 +3323,9 @@ class CalibratedThreshold(Message):
     ]
     chance: Annotated[
         float | None,
-        Field(description='the same share if every text had the more frequent answer'),
+        Field(
+            description='share of texts that would agree if every text had the more frequent answer'
+        ),
     ]
     kappa: Annotated[
         Interval, Field(description="Cohen's kappa of the same decisions, [-1, 1]")
@@ -3329,13 +3333,13 @@ class CalibratedThreshold(Message):
     alpha_people: Annotated[
         Interval,
         Field(
-            description="Krippendorff's alpha, nominal, of people's yes and no, over all texts that several people rated, ties included"
+            description="Krippendorff's alpha (nominal) of people's yes and no, over all texts rated by several people, ties included"
         ),
     ]
     alpha_with_score: Annotated[
         Interval,
         Field(
-            description="the same alpha, with the score's decisions as one more person; if it is not far below `alpha_people`, the score decides like a person"
+            description="`alpha_people` with the score's decisions as one more person; if it is not much lower, the score decides like a person"
         ),
     ]
     reason: Annotated[
@@ -3390,7 +3394,7 @@ class ComponentDifference(Message):
     p_value: Annotated[
         float | None,
         Field(
-            description='two-sided p-value for a mean difference of 0: the larger of the next two; null without pairs, 1 for a single text'
+            description='two-sided p-value for a mean difference of 0: the larger of `p_t` and `p_randomization`; null without pairs, 1 for a single text'
         ),
     ]
     p_t: Annotated[float | None, Field(description='p-value of a t test over texts')]
@@ -3407,7 +3411,7 @@ class ComponentDifference(Message):
     p_systems: Annotated[
         float | None,
         Field(
-            description='for the score: `p_value` after Holm over `further` systems as well'
+            description='for the score: `p_value` after Holm also over `further` systems'
         ),
     ] = None
     p_wilcoxon: Annotated[
@@ -3433,7 +3437,7 @@ class ConsistencyNull(Null):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if that is clear'
+            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if its result is clear'
         ),
     ] = None
     attainable_p: Annotated[
@@ -3450,9 +3454,7 @@ class ConsistencyNull(Null):
     ] = None
     win_rate: Annotated[
         float | None,
-        Field(
-            description='share of the random draws that score lower; ties count half'
-        ),
+        Field(description='share of random draws that score lower; ties count half'),
     ] = None
 
 
@@ -3549,7 +3551,7 @@ class Cot2elRequest(Message):
     polarity: Annotated[
         Literal['nli', 'cues', 'none'] | None,
         Field(
-            description='check whether the unit says the opposite of the explanation, which is then dropped. `nli`: a natural-language-inference model gives P(contradiction) >= 0.5, or both have the same words but only one has an odd number of negations. `cues`: only one of them has an odd number of negations. `none`: no check. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know the language or is not configured'
+            description='check whether the unit says the opposite of the explanation, which is then dropped. `nli`: a natural-language-inference model gives P(contradiction) >= 0.5, or both have the same words but only one has an odd number of negations. `cues`: only one has an odd number of negations. `none`: no check. Absent: `nli`, or `none` for variants `paper` and `reference`. `nli` falls back to `cues` if the model does not know the language or is not configured'
         ),
     ] = None
     nli_model: Annotated[
@@ -3666,7 +3668,7 @@ class Example(Message):
     categories: Annotated[
         bool,
         Field(
-            description='whether a guard model is also asked about its further labels (`judgements`)'
+            description="whether to return a guard model's further labels (`judgements`)"
         ),
     ] = False
 
@@ -3787,7 +3789,7 @@ class ExplanationsElicitation(Message):
     stated_p: Annotated[
         float | None,
         Field(
-            description='product of the probabilities of the tokens that state the decision, each given everything before it; near 1 after an explanation that leads to the decision'
+            description='product of the probabilities of the tokens that state the decision, given the text before them; near 1 if the explanation leads to the decision'
         ),
     ]
     answer: Annotated[
@@ -3841,7 +3843,9 @@ class ExplanationsItem(Message):
 
 class ExplanationsProvenance(Message):
     prompt: ExplanationsPromptUse
-    model: Annotated[ModelUse | None, Field(description='null if the answer was sent')]
+    model: Annotated[
+        ModelUse | None, Field(description='null if the request contained the answer')
+    ]
     seed: int
     generation: Annotated[
         dict[str, Any], Field(description='settings of the sampling that were used')
@@ -3916,7 +3920,7 @@ class ExplanationsRequest(Message):
     policy: Annotated[
         Literal['un', 'meta', 'twitter', 'youtube'] | ExplanationsOwnPolicy | None,
         Field(
-            description="a named policy, or your own text; metrics that know the named policy use it, too. Absent: the prompt's policy"
+            description="a named policy, or your own text; metrics that know the named policy also use it. Absent: the prompt's policy"
         ),
     ] = None
     language: Annotated[
@@ -3992,13 +3996,13 @@ class FtcBaselines(Message):
     null_win_rate: Annotated[
         float | None,
         Field(
-            description='mean over the counterfactuals that have a chance baseline; chance is 0.5'
+            description='mean win rate over the counterfactuals that have random phrases; chance is 0.5'
         ),
     ]
     null_p_value: Annotated[
         float | None,
         Field(
-            description='p-value of the mean over the counterfactuals, which is compared with the same mean of each draw'
+            description="p-value of the counterfactuals' mean score, compared with that of each draw"
         ),
     ]
     null_attainable_p: Annotated[
@@ -4056,7 +4060,7 @@ class FtcRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
+            description="instead of an explanation: let a model decide and explain; `true`: the request's `model` with the metric's prompt"
         ),
     ] = None
     premise: Annotated[str, Field(description='the statement taken to be true')]
@@ -4184,7 +4188,7 @@ class GoldLabels(Message):
     ]
     chance_of_all: Annotated[
         float | None,
-        Field(description='the same accuracy over all results with a gold label'),
+        Field(description='`majority`, over all results with a gold label'),
     ] = None
     macro_f1: Annotated[
         Interval,
@@ -4340,7 +4344,7 @@ class HatexscoreRandomSpans(Null):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its own placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -4352,7 +4356,7 @@ class HatexscoreRandomSpans(Null):
     rank: Annotated[
         int | None,
         Field(
-            description='rank of the quotes among themselves and the draws; 1 is the best, ties count against the quotes; null in earlier results'
+            description='rank of the quotes among the quotes and the draws; 1 is best, ties count against the quotes; null in earlier results'
         ),
     ] = None
     quoted_drop: Annotated[
@@ -4435,7 +4439,7 @@ class HatexscoreRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
+            description="instead of an explanation: let a model decide and explain; `true`: the request's `model` with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
@@ -4640,26 +4644,29 @@ class HumanAgreement(Message):
         Interval, Field(description="Cohen's kappa, for exactly two people; else null")
     ]
     alpha: Annotated[
-        Interval, Field(description="Krippendorff's alpha, nominal, gaps allowed")
+        Interval,
+        Field(
+            description="Krippendorff's alpha (nominal); people need not judge every text"
+        ),
     ]
     pairs: Annotated[list[ReviewerPair], Field(validate_default=True)] = []
     disputed: Annotated[list[DisputedResult], Field(validate_default=True)] = []
     with_metric: Annotated[
         Interval,
         Field(
-            description='share of judgements that agree with the metric. A blind judgement agrees if it calls the explanation good and the verdict is `holds_up`, or not good and the verdict is `problem_found`'
+            description='share of judgements that agree with the metric. A blind judgement agrees if it calls the explanation good and the verdict is `holds_up`, or calls it not good and the verdict is `problem_found`'
         ),
     ]
     above: Annotated[
         Interval,
         Field(
-            description='the same share, for scores in the upper 3 tenths of the range'
+            description='`with_metric`, for results with a score in the top 30 % of its range'
         ),
     ]
     below: Annotated[
         Interval,
         Field(
-            description='the same share, for scores in the lower 3 tenths of the range'
+            description='`with_metric`, for results with a score in the lowest 30 % of its range'
         ),
     ]
     deciles: Annotated[list[ScoreDecile], Field(validate_default=True)] = []
@@ -4682,7 +4689,7 @@ class HumanRatings(Message):
     alpha: Annotated[
         Interval,
         Field(
-            description="Krippendorff's alpha, interval, of the ratings of several people, at most 1"
+            description="Krippendorff's alpha (interval) of the ratings of several people, at most 1"
         ),
     ]
     threshold: CalibratedThreshold
@@ -4706,14 +4713,14 @@ class IceNull(Null):
     kind: Annotated[
         Literal['tokens', 'words', 'spans', 'spans_gaps'],
         Field(
-            description='what random rationales share with the tested one: the number of tokens, the numbers of whole words and tokens, the lengths of passages, or also the gaps between them. For rows of words, `words` is the number of words'
+            description='the property that random rationales share with the tested one: the number of tokens, the numbers of whole words and tokens, the lengths of passages, or also the gaps between them. For rows of words, `words` is the number of words'
         ),
     ] = 'tokens'
     draws: Annotated[int, Field(description='number of random explanations compared')]
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if that is clear'
+            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if its result is clear'
         ),
     ] = None
     attainable_p: Annotated[
@@ -4731,7 +4738,7 @@ class IceNull(Null):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its placements. Valid on average over posts (`calibration`), for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its own placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -4742,7 +4749,9 @@ class IceNull(Null):
     ] = None
     strata: Annotated[
         Literal['frequency', 'pos'] | None,
-        Field(description='a further property that they share, token by token'),
+        Field(
+            description='a further property that random rationales share with the tested one, token by token'
+        ),
     ] = None
     match_tokens: Annotated[
         bool,
@@ -4768,7 +4777,7 @@ class IceOptions(Message):
     rank_by: Annotated[
         Literal['value', 'magnitude'],
         Field(
-            description='whether to rank tokens by their signed value or by its absolute value'
+            description='whether tokens are ranked by their signed or their absolute value'
         ),
     ] = 'value'
     k: Annotated[
@@ -4790,7 +4799,7 @@ class IceOptions(Message):
     null: Annotated[
         Literal['tokens', 'words', 'spans', 'spans_gaps'] | None,
         Field(
-            description='which structure random rationales share with an explanation made of spans. Absent: `words` for single scattered words, else `spans`. An explanation with values is compared with random tokens'
+            description='the structure that random rationales share with an explanation made of spans. Absent: `words` for single scattered words, else `spans`. An explanation with values is compared with random tokens'
         ),
     ] = None
     strata: Annotated[
@@ -4982,7 +4991,7 @@ class IceTest(Message):
         ),
     ]
     strict_win_rate: Annotated[
-        float | None, Field(description='the same share, with ties counted as losses')
+        float | None, Field(description='win rate with ties counted as losses')
     ]
     tie_rate: float | None
     effect: Annotated[
@@ -4998,7 +5007,7 @@ class IceTest(Message):
     p_anti: Annotated[
         float | None,
         Field(
-            description='the p-value of the other side: P(a random rationale scores at most as high)'
+            description='one-sided p-value of the opposite test: P(a random rationale scores at most as high)'
         ),
     ]
     p_two_sided: Annotated[
@@ -5008,7 +5017,7 @@ class IceTest(Message):
     p_adjusted: Annotated[
         float | None,
         Field(
-            description='p-value corrected for all tests of the request; null in variants paper and reference'
+            description='p-value corrected for all tests of the request: max-T over the tests of an explanation, Holm over explanations; null in variants paper and reference'
         ),
     ] = None
     verdict: Annotated[
@@ -5150,7 +5159,7 @@ class JudgementRequest(Message):
         bool, Field(description='whether the score was hidden while the person judged')
     ] = False
     queue: Annotated[
-        str | None, Field(description='the review queue that the line came from')
+        str | None, Field(description='the review queue that gave out the line')
     ] = None
     seconds: Annotated[
         float | None, Field(description='seconds that the person took to judge')
@@ -5198,7 +5207,7 @@ class Model(Message):
     mapping: Annotated[
         dict[str, Any] | None,
         Field(
-            description='canonical label → its outputs; empty: its probability is 1 minus that of the other label'
+            description='canonical label → its outputs; if empty, its probability is 1 minus that of the other label'
         ),
     ]
     ignored: Annotated[
@@ -5206,8 +5215,7 @@ class Model(Message):
     ]
     activation: Literal['softmax', 'sigmoid', 'one-output'] | None
     warnings: Annotated[
-        list[str],
-        Field(description='warnings that all reports with this model contain'),
+        list[str], Field(description='warnings in every result that uses this model')
     ]
     preset: Annotated[str | None, Field(description='preset as name@version')]
     licence: str | None
@@ -5217,7 +5225,7 @@ class Model(Message):
     state: Annotated[
         Literal['absent', 'downloading', 'waiting', 'loading', 'ready', 'failed', 'away'] | None,
         Field(
-            description="the model's state in the worker where it is closest to ready; null if no worker reports it. `waiting`: it waits for memory; `away`: its server cannot be reached; `absent`: its files are missing; `failed`: its files cannot be used"
+            description="the model's state in the worker where it is closest to ready; null if no worker reports it. `waiting`: for memory; `away`: its server cannot be reached; `absent`: no files; `failed`: its files cannot be used"
         ),
     ]
     error: Annotated[str | None, Field(description='why the model is not ready')]
@@ -5331,7 +5339,7 @@ class SorNull(Null):
     p_value: Annotated[
         float | None,
         Field(
-            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if that is clear'
+            description='one-sided p-value: (1 + draws with at least this score) / (1 + draws); from the first round if its result is clear'
         ),
     ] = None
     attainable_p: Annotated[
@@ -5349,11 +5357,11 @@ class SorNull(Null):
     win_rate: Annotated[
         float | None,
         Field(
-            description='share of other posts whose facts the statement names less; ties count half'
+            description='share of other posts of which the statement names fewer facts; ties count half'
         ),
     ] = None
     pool: Annotated[
-        Literal['request', 'own'], Field(description='where the posts come from')
+        Literal['request', 'own'], Field(description='source of the other posts')
     ]
 
 
@@ -5404,7 +5412,7 @@ class SorRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
+            description="instead of an explanation: let a model decide and explain; `true`: the request's `model` with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the post that the decision is about')]
@@ -5469,7 +5477,7 @@ class StudyPlan(Message):
     texts_upper: Annotated[
         int | None,
         Field(
-            description="the same number, computed with the upper end of a one-sided 80 % interval of the scores' spread: a cautious number when the report has few texts"
+            description="cautious number of `texts`, from the upper end of a one-sided 80 % interval of the scores' spread; for reports with few texts"
         ),
     ] = None
     compared_texts: Annotated[
@@ -5481,7 +5489,7 @@ class StudyPlan(Message):
     compared_texts_upper: Annotated[
         int | None,
         Field(
-            description='the cautious number, as in `texts_upper`, for `compared_texts`'
+            description='cautious number of `compared_texts`, computed as for `texts_upper`'
         ),
     ] = None
     draws: Annotated[
@@ -5491,7 +5499,8 @@ class StudyPlan(Message):
         ),
     ] = None
     one_sided_draws: Annotated[
-        int | None, Field(description='the same number for a one-sided test')
+        int | None,
+        Field(description='number of random explanations for a one-sided test'),
     ] = None
     warnings: Annotated[
         list[str], Field(description='reasons why a number is null or doubtful')
@@ -5669,7 +5678,7 @@ class ConsistencyRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
+            description="instead of an explanation: let a model decide and explain; `true`: the request's `model` with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the text that the model judged')]
@@ -5848,7 +5857,7 @@ class HafRequest(Message):
     explain: Annotated[
         Literal[True] | Explain | None,
         Field(
-            description="instead of an explanation: a model decides and explains, and the same job scores it; `true`: with the request's `model` and the metric's prompt"
+            description="instead of an explanation: let a model decide and explain; `true`: the request's `model` with the metric's prompt"
         ),
     ] = None
     text: Annotated[str, Field(description='the moderated text')]
@@ -5937,7 +5946,7 @@ class HatexscoreResult(MetricResult):
     evidence: Annotated[list[Evidence1], Field(validate_default=True)] = []
     control: Annotated[
         HatexscoreRandomSpans | None,
-        Field(description='null if undefined; see `warnings`'),
+        Field(description='null if undefined; `warnings` says why'),
     ] = None
     warnings: Annotated[
         list[str], Field(description='reasons why a value is null or doubtful')
@@ -5966,12 +5975,14 @@ class IceComponents(Message):
     ]
     plausibility: Annotated[
         list[IcePlausibility],
-        Field(description='comparisons with marked tokens, if `human` was sent'),
+        Field(
+            description='comparisons with tokens that people marked, if `human` was sent'
+        ),
     ]
     readings: Annotated[
         list[IceCausalReading],
         Field(
-            description='causal readings, if both sides were tested',
+            description='causal readings, if sufficiency and necessity were tested',
             validate_default=True,
         ),
     ] = []
@@ -5983,7 +5994,7 @@ class IceResult(MetricResult):
     components: IceComponents
     evidence: list[IceRationaleEvidence]
     control: Annotated[
-        IceChance | None, Field(description='null if undefined; see `warnings`')
+        IceChance | None, Field(description='null if undefined; `warnings` says why')
     ]
     warnings: Annotated[
         list[str], Field(description='reasons why a value is null or doubtful')
@@ -6085,7 +6096,7 @@ class BatchReport(Report):
     sequence: Annotated[
         SequenceInterval | None,
         Field(
-            description="an interval of the texts' mean score, if requested; null if the score has no range, or if the intervals of earlier reports contradict each other"
+            description="interval of the texts' mean score, valid however often you check a growing batch, if requested; null if the score has no range, or if earlier intervals contradict it"
         ),
     ] = None
     reasons: Annotated[
@@ -6141,13 +6152,13 @@ class BatchReport(Report):
     plan: Annotated[
         StudyPlan | None,
         Field(
-            description="the plan of the further study in the request's `plan`; null without one"
+            description="texts and draws that would detect the effect in the request's `plan`; null without one"
         ),
     ] = None
     corrected: Annotated[
         dict[str, str] | None,
         Field(
-            description='names of the p-values that are corrected for several tests → the correction. No other p-value and no interval is corrected'
+            description='names of the p-values that are corrected for several tests → the correction; all other p-values and all intervals are uncorrected'
         ),
     ] = None
     warnings: list[str] = []
@@ -6243,7 +6254,7 @@ class InferenceRequest(Message):
     ask: Annotated[
         Describe | Tokenize | JudgeExamples | ReadLabels | JudgeRows | JudgeWords | Probabilities | Truncated | Attribute | Generate | ScoreCompletions,
         Field(
-            description='`judge`: label probabilities of examples; `judge_rows`: of variations of an example; `judge_words`: of variations in words, with any judge; `judgements`: with mass and uncertainty; `tokens`; `attributions`; `generate`; `score`: token log-probabilities; `describe`; for plain texts also `probabilities` and `truncated`',
+            description='`judge`: label probabilities of examples; `judge_rows`: of variations of an example; `judge_words`: of variations by words, with any judge; `judgements`: with mass and uncertainty; `tokens`; `attributions`; `generate`; `score`: token log-probabilities; `describe`; for plain texts also `probabilities` and `truncated`',
             discriminator='operation',
         ),
     ]

@@ -80,8 +80,7 @@ def _sentence(labels: Record, cells: Cells) -> str:
     chance = labels.get("chance")
     if isinstance(chance, int | float):
         by_chance = percent(chance)
-        text += f". Always choosing the most frequent label would be correct in {by_chance} of the "
-        "cases"
+        text += f". Always choosing the most frequent label would be right in {by_chance} of cases"
     if (left := results - read) > 0:
         text += f". For {left:,} more results with a gold label, no decision could be read"
     return f"{text}."
