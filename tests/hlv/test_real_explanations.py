@@ -63,7 +63,8 @@ def gain(rows: list[dict[str, Any]], explanations: list[str]) -> Interval:
     scored = [Scored("job", None, *pair) for pair in zip(requests, reports, strict=True)]
     report = batch_report(scored, BatchReportRequest(jobs=("job",)))
     (table,) = [one for one in report.tables if one.judged == "gain"]
-    return table.metrics["tvd"].mean
+    gain: Interval = table.metrics["tvd"].mean
+    return gain
 
 
 def test_true_explanations_help_more_than_those_of_other_items() -> None:
