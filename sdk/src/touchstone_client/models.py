@@ -5539,10 +5539,10 @@ class SystemComparison(Shown):
         ),
     ] = None
     undefined_a: Annotated[
-        int, Field(description='pairs where only the first has no score')
+        int, Field(description='pairs where only the first has no score, or failed')
     ] = 0
     undefined_b: Annotated[
-        int, Field(description='pairs where only the second has no score')
+        int, Field(description='pairs where only the second has no score, or failed')
     ] = 0
     bounds: Annotated[
         DifferenceBounds | None,

@@ -347,7 +347,7 @@ def compare(
     comparison = _comparison(ts, first.metric, sides, by)
     counts = ((new, comparison.unpaired_a), (baseline, comparison.unpaired_b))
     none = [name for name, lines in counts if not lines]
-    if none and not comparison.pairs:
+    if none and not comparison.pairs and not comparison.undefined_a:
         output.say(f"nothing to compare: there is no result of {' and none of '.join(none)}")
         return REFUSED
     pairs = [_change(change) for change in comparison.changes]
