@@ -75,7 +75,8 @@ def arguments_of(command: App) -> list[Argument]:
     """Return the arguments and options that a command parses itself."""
     if command.default_command is None:
         return []
-    return [each for each in command.assemble_argument_collection() if each.parse]
+    arguments = command.assemble_argument_collection(parse_docstring=True)
+    return [each for each in arguments if each.parse]
 
 
 def options(command: App) -> set[str]:
