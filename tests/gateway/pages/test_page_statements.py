@@ -106,6 +106,7 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "progress_by_queue": "how far it has come",
     "jobs_of": "lines of the queue",
     "batch_list": "batches",
+    "verdict_counts": "outcomes of batches",
     "queue_list": "queues",
     "_job": "the texts to judge",
 }
