@@ -1577,10 +1577,16 @@ class IceCausalReading(Message):
             description='two-sided p-value of the interaction, compared with those of random rationales'
         ),
     ]
-    reading: Annotated[
-        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'no evidence', 'against', 'undecidable', 'undefined'],
+    p_value: Annotated[
+        float | None,
         Field(
-            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only this is shown, without a clear interaction; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
+            description='corrected p-value of both tests together; null with several budgets or operators'
+        ),
+    ] = None
+    reading: Annotated[
+        Literal['cause', 'redundant', 'sufficient', 'partner', 'needed', 'relevant', 'no evidence', 'against', 'undecidable', 'undefined'],
+        Field(
+            description='`cause`: the rationale alone is sufficient, and it is needed; `redundant`: it is sufficient, but so is the rest of the text; `partner`: it is needed, but works only together with the rest; `sufficient`, `needed`: only this is shown, without a clear interaction; `relevant`: only both together are significant; `against`: the prediction is stronger without it; `undecidable`: there are too few random rationales; `undefined`: there is no random rationale'
         ),
     ]
 
@@ -3061,7 +3067,7 @@ class MetricResult(Result):
     languages: Annotated[
         Languages | None,
         Field(
-            description='languages, and how they were identified; null if no model or rule depends on them, and in results of earlier versions'
+            description='languages, and how they were identified; null if no model or rule depends on them'
         ),
     ] = None
     provenance: Provenance
@@ -3099,7 +3105,7 @@ class Null(Message):
     win_rate_draws: Annotated[
         int | None,
         Field(
-            description='number of draws in the first round, on which the win rate is based; whether more are drawn depends on their result. Null in results of earlier versions, which use all draws'
+            description='number of draws in the first round, on which the win rate is based; whether more are drawn depends on their result'
         ),
     ] = None
     exact: Annotated[
@@ -4344,7 +4350,7 @@ class HatexscoreRandomSpans(Null):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its own placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its own placements. Valid on average over posts (`calibration`), for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -4354,11 +4360,11 @@ class HatexscoreRandomSpans(Null):
         ),
     ] = None
     rank: Annotated[
-        int | None,
+        int,
         Field(
-            description='rank of the quotes among the quotes and the draws; 1 is best, ties count against the quotes; null in earlier results'
+            description='rank of the quotes among the quotes and the draws; 1 is best, ties count against the quotes'
         ),
-    ] = None
+    ]
     quoted_drop: Annotated[
         float, Field(description='|dp| of masking the quotes, probability')
     ]
@@ -4738,7 +4744,7 @@ class IceNull(Null):
     p_calibrated: Annotated[
         float | None,
         Field(
-            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its own placements. Valid on average over posts (`calibration`), for posts that the judge calls hateful, and for judges and languages that were measured'
+            description='for texts with 4 to 18 other placements, too few for a `p_value` of 0.05: how often a random passage of another post stands out as much among its own placements. Valid on average over posts (`calibration`), for judges and languages that were measured'
         ),
     ] = None
     calibration: Annotated[
@@ -5017,7 +5023,7 @@ class IceTest(Message):
     p_adjusted: Annotated[
         float | None,
         Field(
-            description='p-value corrected for all tests of the request: max-T over the tests of an explanation, Holm over explanations; null in variants paper and reference'
+            description='p-value corrected for all tests of the request; null in variants paper and reference'
         ),
     ] = None
     verdict: Annotated[
@@ -5310,10 +5316,7 @@ class ScoreSplit(Message):
         ),
     ] = None
     texts: Annotated[
-        int | None,
-        Field(
-            description='texts with a score under any value; null in earlier reports'
-        ),
+        int | None, Field(description='texts with a score under any value')
     ] = None
     common_texts: Annotated[
         int | None,
@@ -5535,14 +5538,14 @@ class SystemComparison(Shown):
     by_text: Annotated[
         int | None,
         Field(
-            description='pairs matched by text and label, without a common custom_id; null in reports of an earlier version'
+            description='pairs matched by text and label, without a common custom_id'
         ),
     ] = None
     undefined_a: Annotated[
-        int, Field(description='pairs where only the first has no score')
+        int, Field(description='pairs where only the first has no score, or failed')
     ] = 0
     undefined_b: Annotated[
-        int, Field(description='pairs where only the second has no score')
+        int, Field(description='pairs where only the second has no score, or failed')
     ] = 0
     bounds: Annotated[
         DifferenceBounds | None,
@@ -6114,7 +6117,7 @@ class BatchReport(Report):
     parts: Annotated[
         dict[str, PartSummary] | None,
         Field(
-            description='part of the score → its mean over all results; empty if there is no score, and in reports of earlier versions'
+            description='part of the score → its mean over all results; empty if there is no score'
         ),
     ] = None
     splits: Annotated[
