@@ -187,7 +187,7 @@ def test_a_text_is_in_no_file_however_its_job_ended(service: Service) -> None:
 
 def test_an_erased_text_is_in_no_file_after_vacuum(service: Service) -> None:
     mine, endpoint = {"metadata": {"user": "u17"}}, "/v1/scores/hatexscore"
-    lines = [
+    lines: list[dict[str, Any] | bytes] = [
         {"custom_id": name, "method": "POST", "url": endpoint, "body": body(name) | mine}
         for name in ("answered", "faulty")
     ]

@@ -17,7 +17,7 @@ from shared.ledger.file_store import FileStore
 from shared.ledger.files import new_id
 from shared.ledger.tables import metadata
 from shared.process.settings import Settings
-from tests.batches import URL, Scene, line, store_folder
+from tests.batches import URL, Json, Scene, line, store_folder
 from tests.gateway.conftest import Opens
 from tests.gateway.pages.test_new_batches import confirmed, uploaded
 from tests.gateway.test_scores import GOOD
@@ -88,7 +88,7 @@ def test_deletion_by_metadata_reaches_lines_files_and_equal_lines(scene: Scene) 
 def test_deletion_by_metadata_reaches_the_files_of_failed_and_cancelled_batches(
     scene: Scene,
 ) -> None:
-    lines = [
+    lines: list[Json | str | bytes] = [
         line("mine", f"{MARK} one", **MINE),
         line("kept", "a text", metadata={"user": "u18"}),
         line("invalid", f"{MARK} two", **MINE) | {"url": "/elsewhere"},

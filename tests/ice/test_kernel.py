@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from functools import partial
 from itertools import combinations
 from random import Random
 
@@ -132,10 +133,10 @@ def test_both_sides_and_their_interaction_are_read(
 
 
 def test_what_is_clear_only_together_is_read_so() -> None:
-    neither = ("inconclusive", "inconclusive", 0)
-    assert kernel.reading(*neither, "faithful") == "relevant"
-    assert kernel.reading(*neither, "anti-faithful") == "against"
-    assert kernel.reading(*neither, "inconclusive") == "no evidence"
+    neither = partial(kernel.reading, "inconclusive", "inconclusive", 0)
+    assert neither("faithful") == "relevant"
+    assert neither("anti-faithful") == "against"
+    assert neither("inconclusive") == "no evidence"
     assert kernel.reading("faithful", "faithful", 0, "faithful") == "cause"
 
 

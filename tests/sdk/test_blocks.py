@@ -22,13 +22,14 @@ import yaml
 from sybil.document import Document
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 
+import touchstone_client.cli.main  # noqa: F401 - it adds the commands
 from bench.papers.command import parser as bench_parser
 from cli.models.command import parser as models_parser
 from services.gateway.keys import parser as keys_parser
 from shared.models.catalogue.catalogue import load_catalogue
 from tests.end_to_end.service import ROOT, environment, serving
 from tests.sdk.test_guide import TESTED, TYPED, matches
-from touchstone_client.cli.main import app
+from touchstone_client.cli.app import app
 
 README = ROOT / "README.md"
 API = ROOT / "docs" / "guide" / "api.md"

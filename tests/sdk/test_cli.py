@@ -153,10 +153,10 @@ assert not {"mcp", "pyarrow", "fsspec", "services"} & set(sys.modules)
 """
     shown, _, lines = run(empty, script).partition("\n0\n")
     assert "Usage: touchstone COMMAND" in shown
-    said, codes = lines.splitlines()[::2], lines.splitlines()[1::2]
+    answers, codes = lines.splitlines()[::2], lines.splitlines()[1::2]
     assert codes == [str(WRONG)] * 5
     hints = ["pip install -e", "pip install -e", "[mcp]", "[data]", "[data]"]
-    assert all(hint in one for hint, one in zip(hints, said, strict=True)), said
+    assert all(hint in one for hint, one in zip(hints, answers, strict=True)), answers
 
 
 TABLES = {
