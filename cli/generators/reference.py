@@ -109,10 +109,13 @@ def problems_table() -> Iterator[str]:
 
 
 def untested_table() -> Iterator[str]:
-    """Yield one row per reason why a check could not be tested."""
+    """Yield the reasons why a check could not be tested, one row per action."""
     yield "\n| reason | what you can do |\n|---|---|\n"
+    codes: dict[str, list[str]] = {}
     for code, action in sorted(ACTIONS.items()):
-        yield f"| `{code}` | {action} |\n"
+        codes.setdefault(action, []).append(f"`{code}`")
+    for action, same in codes.items():
+        yield f"| {', '.join(same)} | {action} |\n"
     yield "\n"
 
 
@@ -156,7 +159,8 @@ failed job's `error` has the same shape. `type` ends in the slug, `errors` point
 {json.dumps(_example(), ensure_ascii=False, indent=1)}
 ```
 
-With `x-should-retry: true` the same request may succeed after `Retry-After` seconds.
+With `x-should-retry: true` the same request may succeed after `Retry-After` seconds. Do not
+repeat it if the error's entry has no “Retry”.
 
 """
     for slug, kind in errors().items():
@@ -170,12 +174,11 @@ def _example() -> dict[str, Any]:
 def _entry(slug: str, kind: type[ScoringError]) -> str:
     cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
     problem = {"type": TYPE_BASE + slug, "status": kind.status}
-    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(problem)]
+    retry = {True: " Retry: yes.", False: "", None: " Retry: perhaps."}[can_retry(problem)]
     if issubclass(kind, QuotaExceeded):
-        says = f"yes for {_join_names(RATES)}; no for others"
+        retry = f" Retry: yes for {_join_names(RATES)}; no for others."
     return (
-        f'## <a id="{slug}"></a>`{slug}`\n\n'
-        f"Status {kind.status}, `{kind_of(problem)}`. Retry: {says}.\n\n"
+        f"## `{slug}`\n\nStatus {kind.status}, `{kind_of(problem)}`.{retry}\n\n"
         f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
     )
 
