@@ -53,6 +53,7 @@ READERS = {  # package -> process; every other package of services/ is a worker'
 }
 WORKERS = "workers"
 EVERY = {*READERS.values(), WORKERS}  # where settings check it among themselves
+SERVICE = {"gateway", "scheduler", WORKERS}
 HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the settings end so
 
 
@@ -160,7 +161,7 @@ failed job's `error` has the same shape. `type` ends in the slug, `errors` point
 ```
 
 With `x-should-retry: true` the same request may succeed after `Retry-After` seconds. Do not
-repeat it if the error's entry has no “Retry”.
+repeat it if the error's entry has no “Retry”. An entry gives the cause, then the remedy.
 
 """
     for slug, kind in errors().items():
@@ -179,7 +180,7 @@ def _entry(slug: str, kind: type[ScoringError]) -> str:
         retry = f" Retry: yes for {_join_names(RATES)}; no for others."
     return (
         f"## `{slug}`\n\nStatus {kind.status}, `{kind_of(problem)}`.{retry}\n\n"
-        f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
+        f"{cause[0].upper()}{cause[1:]}\n\n{kind.cure}\n\n"
     )
 
 
@@ -192,7 +193,8 @@ def settings_page() -> Iterator[str]:
     yield "# Settings\n\n" + WRITTEN
     yield (
         "Environment variables, read once when a process starts. Write a list with commas or as "
-        "JSON. `<NAME>_FILE` may name a file that contains a secret.\n"
+        "JSON. `<NAME>_FILE` may name a file that contains a secret. “All” are gateway, scheduler "
+        "and workers.\n"
     )
     groups = _groups() | {fields_of(CommandSettings)[0][0]: "Command line and SDK"}
     for kind in (Settings, CommandSettings):
@@ -220,7 +222,7 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
         _type(schema),
         _default(field),
         f"{field.description[0].upper()}{field.description[1:]}",
-        "all" if readers == EVERY else ", ".join(sorted(readers)),
+        "all" if readers >= SERVICE else ", ".join(sorted(readers)),
     )
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 
