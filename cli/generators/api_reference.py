@@ -36,8 +36,8 @@ def reference_page(introduction: str, modules: Mapping[str, ast.Module]) -> Iter
         fields = _join(_data(event, description))
         yield f"| `{event}` | {f'as `{first[fields]}`' if fields in first else fields} |\n"
         first.setdefault(fields, event)
-    yield "\n## Counters\n\n`/metrics` exports these to Prometheus with their kind, and the counters "
-    yield "of Python.\n\n| name | labels | what |\n|---|---|---|\n"
+    yield "\n## Counters\n\n`/metrics` exports these to Prometheus with their kind, "
+    yield "and the counters of Python.\n\n| name | labels | what |\n|---|---|---|\n"
     rows = []
     for tree in modules.values():
         for node in ast.walk(tree):

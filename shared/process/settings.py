@@ -156,7 +156,6 @@ class Settings(FromEnvironment):
     batch_hours: float = Field(
         default=24, gt=0, description="hours until an unfinished batch expires"
     )
-
     retention_hours: float = Field(
         default=720,
         gt=0,
