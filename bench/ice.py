@@ -268,7 +268,7 @@ def script(asked: ReleasedInput, method: str, masks: Sequence[Subset]) -> Releas
 
 
 def package(asked: ReleasedInput, method: str, draws: int, seed: int) -> Any:
-    """Return the example result of `evaluate_dataset` over this one example."""
+    """Return the result of the released package's `evaluate_dataset` for this one example."""
     from ice import ICEConfig, ICEEvaluator
     from ice.extractors import LLMAttentionExtractor, LLMGradientExtractor
     from ice.operators import DeletionOperator

@@ -171,7 +171,7 @@ def _await(child: Child, url: str) -> None:
 
 
 def save_weights(folder: Path) -> None:
-    """Save the classifier for older libraries, with their name of the tokenizer."""
+    """Save the classifier with a tokenizer class that infinity's older Transformers knows."""
     weights = LocalModels(load_catalogue(settings().models_file)).local_classifier(HATE)._weights  # noqa: SLF001
     weights.model.save_pretrained(folder)
     weights.tokenizer.save_pretrained(folder)

@@ -135,7 +135,8 @@ def moved(plain: Sequence[float | None], other: Sequence[float | None]) -> Json:
 
 
 def measure(model: str, each: int, tokens: int, *, writes: bool) -> Json:
-    """Return for each kind of demand how judge and writer react."""
+    """Return for each kind of demand how often the model's judgements follow it, and how often its
+    written explanations do (if `writes`)."""
     found: Json = {}
     plain = judged(model, probes(PLAIN, each))
     for demand in DEMANDS:

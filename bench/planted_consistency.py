@@ -1,10 +1,10 @@
-"""Results of `consistency` for models whose answers and explanations are known by construction.
+"""Tests `consistency` with artificial models that are faithful or unfaithful by construction.
 
-The model answers yes if one of a hundred words, its cues, occurs in the text. It explains by
-quoting a word of the text, which is likely if it occurs in the prompt. The answer therefore depends
-only on the text's cue, and the explanation on the quoted word: the cue (`faithful`), another word
-(`unfaithful`), or a random word (`random`). All other words change both slightly, by their letters,
-to prevent ties of contributions.
+A model answers yes if the text contains one of a hundred cue words. Its explanation quotes one word
+of the text: the cue (`faithful`), another word (`unfaithful`), or a random word (`random`). The
+quoted word has a high probability if it occurs in the prompt, and a low one otherwise. So the
+answer depends on the cue, and the explanation on the quoted word. Every other word changes both
+probabilities slightly, so that no two contributions are equal.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def _preferences(options: RunOptions) -> tuple[MeanColumn, ...]:
 
 
 def _remarks(setting: str, options: RunOptions, some: Sequence[Observation]) -> Iterator[str]:
-    """Yield people's labels that the paper does not use."""
+    """Yield a note on labels of annotators that the paper does not define, if there are any."""
     asked = [one for one in some if one.setting == setting]
     given = [label for row in rows_once(asked) for label in annotators.before(row)]
     given += [label for one in asked for label in annotators.after(one.row, one.model)]

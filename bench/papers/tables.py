@@ -91,7 +91,7 @@ class LineDifference:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A table with its numbers. `notes` has the plan's notes and its remarks."""
+    """A computed table. `notes` has the plan's fixed notes, then its remarks on the data."""
 
     plan: TablePlan
     lines: tuple[Line, ...]

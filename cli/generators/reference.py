@@ -53,6 +53,7 @@ READERS = {  # package -> process; every other package of services/ is a worker'
 }
 WORKERS = "workers"
 EVERY = {*READERS.values(), WORKERS}  # where settings check it among themselves
+SERVICE = {"gateway", "scheduler", WORKERS}
 HOLDERS = ("settings", "settings()", "chosen")  # expressions that are the settings end so
 
 
@@ -109,10 +110,13 @@ def problems_table() -> Iterator[str]:
 
 
 def untested_table() -> Iterator[str]:
-    """Yield one row per reason why a check could not be tested."""
+    """Yield the reasons why a check could not be tested, one row per action."""
     yield "\n| reason | what you can do |\n|---|---|\n"
+    codes: dict[str, list[str]] = {}
     for code, action in sorted(ACTIONS.items()):
-        yield f"| `{code}` | {action} |\n"
+        codes.setdefault(action, []).append(f"`{code}`")
+    for action, same in codes.items():
+        yield f"| {', '.join(same)} | {action} |\n"
     yield "\n"
 
 
@@ -156,7 +160,8 @@ failed job's `error` has the same shape. `type` ends in the slug, `errors` point
 {json.dumps(_example(), ensure_ascii=False, indent=1)}
 ```
 
-With `x-should-retry: true` the same request may succeed after `Retry-After` seconds.
+With `x-should-retry: true` the same request may succeed after `Retry-After` seconds. Do not
+repeat it if the error's entry has no “Retry”. An entry gives the cause, then the remedy.
 
 """
     for slug, kind in errors().items():
@@ -170,13 +175,12 @@ def _example() -> dict[str, Any]:
 def _entry(slug: str, kind: type[ScoringError]) -> str:
     cause = inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0].replace("\n", " ")
     problem = {"type": TYPE_BASE + slug, "status": kind.status}
-    says = {True: "yes", False: "no", None: "perhaps"}[can_retry(problem)]
+    retry = {True: " Retry: yes.", False: "", None: " Retry: perhaps."}[can_retry(problem)]
     if issubclass(kind, QuotaExceeded):
-        says = f"yes for {_join_names(RATES)}; no for others"
+        retry = f" Retry: yes for {_join_names(RATES)}; no for others."
     return (
-        f'## <a id="{slug}"></a>`{slug}`\n\n'
-        f"Status {kind.status}, `{kind_of(problem)}`. Retry: {says}.\n\n"
-        f"{cause[0].upper()}{cause[1:]}\n\n**Cure.** {kind.cure}\n\n"
+        f"## `{slug}`\n\nStatus {kind.status}, `{kind_of(problem)}`.{retry}\n\n"
+        f"{cause[0].upper()}{cause[1:]}\n\n{kind.cure}\n\n"
     )
 
 
@@ -189,7 +193,8 @@ def settings_page() -> Iterator[str]:
     yield "# Settings\n\n" + WRITTEN
     yield (
         "Environment variables, read once when a process starts. Write a list with commas or as "
-        "JSON. `<NAME>_FILE` may name a file that contains a secret.\n"
+        "JSON. `<NAME>_FILE` may name a file that contains a secret. “All” are gateway, scheduler "
+        "and workers.\n"
     )
     groups = _groups() | {fields_of(CommandSettings)[0][0]: "Command line and SDK"}
     for kind in (Settings, CommandSettings):
@@ -217,7 +222,7 @@ def _row(kind: type[BaseSettings], name: str, field: FieldInfo) -> str:
         _type(schema),
         _default(field),
         f"{field.description[0].upper()}{field.description[1:]}",
-        "all" if readers == EVERY else ", ".join(sorted(readers)),
+        "all" if readers >= SERVICE else ", ".join(sorted(readers)),
     )
     return "| " + " | ".join(cell.replace("|", "\\|").replace("\n", " ") for cell in cells) + " |\n"
 

@@ -349,7 +349,7 @@ def _rows(request: ConsistencyRequest, reads: int) -> Iterator[Work]:
         rows = Size(
             "variations of `text` (`orders`, `contributions`)", _contribution_rows(request, words)
         )
-        tokens = Size("tokens of `text`, twice, and of `explanation`", 2 * words + explanation)
+        tokens = Size("tokens per variation (2 × `text` + `explanation`)", 2 * words + explanation)
         yield Work((rows, tokens))
 
 

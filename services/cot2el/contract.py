@@ -252,7 +252,7 @@ def _polarity(request: Cot2elRequest) -> Iterator[Work]:
     about twice its length."""
     if request.pairs and request.polarity in (None, "nli") and request.variant == "robust":
         words = sum(words_of(pair.explanation) for pair in dict.fromkeys(request.pairs))
-        yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("sides", 2)))
+        yield Work((Size("tokens of `pairs`", max(1, words), "/pairs"), Size("texts per pair", 2)))
 
 
 def _alignment(request: Cot2elRequest) -> Iterator[Work]:
@@ -270,7 +270,9 @@ def _alignment(request: Cot2elRequest) -> Iterator[Work]:
         (explained, compared), "comparisons", seconds_each=SECONDS_A_COMPARISON, most=MOST_COMPARED
     )
     if request.control_draws:
-        draws = Size("`control_draws`, twice", 2 * request.control_draws, "/control_draws")
+        draws = Size(
+            "shuffled texts (2 × `control_draws`)", 2 * request.control_draws, "/control_draws"
+        )
         yield Work((draws, explained, compared), "comparisons", seconds_each=SECONDS_A_COMPARISON)
 
 

@@ -216,7 +216,7 @@ def cost(request: FtcRequest, reads: int) -> Sequence[Work]:
     words = max(1, min(reads, words_of(request.premise) + words_of(request.hypothesis)))
     words += prompt_tokens(request.prompt) if request.prompt else 0
     asked = DRAWS[request.variant] if request.draws is None else request.draws
-    draws = Size("texts of a counterfactual (`draws` + 2)", 2 + asked, "/draws")
+    draws = Size("texts per counterfactual (`draws` + 2)", 2 + asked, "/draws")
     kinds = Size("counterfactuals", made)
     tokens = Size("tokens of `premise` and `hypothesis`", words, "/premise")
     characters = len(request.premise) + len(request.hypothesis) + len(request.explanation_text)

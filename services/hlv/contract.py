@@ -164,10 +164,10 @@ class HlvAnswers(Message):
         default=(), max_length=MOST_RUNS, description="probabilities, or weights of any sum > 0"
     )
     logits: tuple[Logits, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="logits of the options' letters, every option"
+        default=(), max_length=MOST_RUNS, description="logit of each option's letter"
     )
     scores: tuple[Values, ...] = Field(
-        default=(), max_length=MOST_RUNS, description="ratings on `human.scale`, every option"
+        default=(), max_length=MOST_RUNS, description="rating of each option on `human.scale`"
     )
 
     @model_validator(mode="after")

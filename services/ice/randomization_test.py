@@ -38,7 +38,8 @@ def _corrected(
     experiment: Experiment, family: Sequence[TestInput], raw: Sequence[float]
 ) -> tuple[JointTest | None, list[float]]:
     """Return p-values corrected for all tests of one explanation, each at least as large as its raw
-    value. If these are sufficiency and necessity, return also their joint test."""
+    value. For one sufficiency and one necessity test by the same operator, also return their joint
+    test, otherwise None."""
     if len(raw) < 2:
         return None, list(raw)
     both_sides = experiment.tokenized.request.options.alternative == "two-sided"

@@ -599,7 +599,7 @@ class IceOrthogonality(Message):
 
     configuration: IceConfiguration
     measure: str = Field(description="measure of plausibility: iou, f1 or auprc")
-    mean: Interval = Field(description="mean of the measure")
+    mean: Interval = Field(description="mean plausibility")
     pearson: Interval = Field(description="Pearson's correlation with the win rate")
     spearman: float | None
     p_value: Share | None = Field(
@@ -622,7 +622,7 @@ class IceAntiFaithful(Message):
 
 
 class IceReadingCounts(Message):
-    """How often each joint reading of the two tests occurs for one explanation."""
+    """The number of examples per reading, for one explanation, k and operator."""
 
     model: str
     explanation: str

@@ -161,7 +161,11 @@ def cost(request: SorRequest, reads: int) -> Sequence[Work]:
         size = Size("tokens of the reader's prompt and answer", tokens)
         works.append(Work((size,), certain=False))
     if request.model is not None:
-        edited = Size("texts without words", 2 + request.faithfulness_draws, "/faithfulness_draws")
+        edited = Size(
+            "edited texts (`faithfulness_draws` + 2)",
+            2 + request.faithfulness_draws,
+            "/faithfulness_draws",
+        )
         tokens = max(1, min(words_of(request.text), reads))
         works.append(Work((edited, Size("tokens of `text`", tokens, "/text")), certain=False))
     return works

@@ -142,8 +142,8 @@ def _classifier(entry: ModelEntry) -> dict[str, Any]:
 
 
 def _writes(server: LanguageServer) -> tuple[ServerChoice | None, bool]:
-    """Return a test answer from the server's chat, or None without chat, and True if text
-    completion works. Raises BadInput if neither works."""
+    """Try both ways to generate text. Return the server's chat answer (None if it has no chat) and
+    whether it supports text completion. Raises BadInput if it supports neither."""
     body = {"messages": [{"role": "user", "content": "Say yes."}], "max_tokens": 64}
     try:
         answer = server.dialect.complete_chat([{**body, "temperature": 0}])[0]

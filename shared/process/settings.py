@@ -137,7 +137,7 @@ class Settings(FromEnvironment):
         "Files that batches write count, but are never refused",
     )
 
-    # Batches
+    # Batches and retention
     max_file_bytes: int = Field(
         default=200_000_000,
         ge=1,
@@ -156,8 +156,6 @@ class Settings(FromEnvironment):
     batch_hours: float = Field(
         default=24, gt=0, description="hours until an unfinished batch expires"
     )
-
-    # Retention
     retention_hours: float = Field(
         default=720,
         gt=0,

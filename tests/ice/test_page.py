@@ -186,7 +186,7 @@ def test_every_component_of_the_report_is_on_the_page() -> None:
         "Every test": len(report.components.tests),
         "Scores and nulls": len(report.components.tests),
         "Readings": len(report.components.readings),
-        "Areas over the budgets": len(report.components.areas),
+        "Areas under the curves over k": len(report.components.areas),
         "Comparisons": len(report.components.comparisons),
         "Plausibility": len(report.components.plausibility),
         "Probabilities": len(report.probabilities),

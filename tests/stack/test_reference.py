@@ -74,7 +74,7 @@ def test_every_slug_has_an_entry_with_a_cause_and_a_cure() -> None:
     assert {slug for slug in raised() if OF_LINES not in slug} - found.keys() == set()
     page = (ROOT / "docs" / "guide" / "errors.md").read_text("utf-8")
     for slug, kind in found.items():
-        assert f'<a id="{slug}"></a>' in page
+        assert f"\n## `{slug}`\n" in page
         assert kind is ScoringError or "cure" in vars(kind), f"{slug} inherits its cure"
         assert len(kind.cure) > len("Try again."), slug
         assert inspect.getdoc(kind)

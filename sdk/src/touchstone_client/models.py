@@ -1350,12 +1350,11 @@ class HlvAnswers(Message):
         Field(description='probabilities, or weights of any sum > 0'),
     ] = []
     logits: Annotated[
-        list[dict[str, float]],
-        Field(description="logits of the options' letters, every option"),
+        list[dict[str, float]], Field(description="logit of each option's letter")
     ] = []
     scores: Annotated[
         list[dict[str, float]],
-        Field(description='ratings on `human.scale`, every option'),
+        Field(description='rating of each option on `human.scale`'),
     ] = []
 
 

@@ -49,7 +49,7 @@ WHY = {  # a reason for no test in plain words; all others are words already
     "too-few-rivals": "text too short to test",
     "language-undecided": "language not recognised",
     "untrained-language": "the judge was not trained on the language",
-    "no-rules": "no reader for the language",
+    "no-rules": "explanations in the language cannot be read",
     "conclusion-unread": "unclear wording",
     "model-disagrees": "the judge disagrees with the decision",
     "label-unknown": "no decision sent",

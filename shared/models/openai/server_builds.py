@@ -15,8 +15,8 @@ SHORT = 2  # characters; shorter words occur in fingerprints by chance
 
 
 def names_a_build(fingerprint: str, texts: Iterable[str]) -> bool:
-    """Return True if the fingerprint looks like a server's build: a short token of which no part
-    occurs in these texts."""
+    """Return True if the fingerprint can be stored as a server's build: it is a short token and
+    repeats no word of `texts`, the texts of the request."""
     if not BUILD.fullmatch(fingerprint):
         return False
     folded = fingerprint.casefold()
