@@ -395,7 +395,7 @@ _TEXT = (
     "Those immigrants are ruining our lovely old town again, and if nobody does something soon, "
     "the immigrants will ruin the next town, too."
 )
-_ATTENTION = {"text": _TEXT, "attribution": "attention"}
+_ATTENTION = {"text": _TEXT, "attribution": "attention", "options": {"k": 0.1}}
 _QUOTED = {"text": _TEXT, "rationale": [{"start": 0, "end": 16}], "options": {"draws": 99}}
 _WORDS = {
     "text": _TEXT,

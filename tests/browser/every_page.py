@@ -50,7 +50,7 @@ def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:
         view = {"metric": "hatexscore", "query": "verdict=holds_up", "name": "good", "next": "/"}
         client.post("/views", data=view | {"csrf": token(client.get("/views"))})
         table = uploaded(client, CSV.encode())
-        for path in (compared, f"/batches/{new}/statistics", f"/queues/{queue}"):
+        for path in (compared, f"/batches/{new}/statistics"):
             created(client, path).raise_for_status()
     run_reports(engine)
     return {

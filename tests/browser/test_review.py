@@ -40,6 +40,7 @@ def test_two_batches_are_compared_without_javascript(
     expect(page.locator(".pair")).to_have_count(1)
     expect(page.get_by_label("Right minus left, from")).to_have_value("0.35")
     page.get_by_role("link", name="swap the sides").click()
+    page.get_by_role("button", name="Compute the comparison").click()
     expect(page.locator("#live")).to_contain_text("is being computed")
     run_reports(engine)
     page.reload()

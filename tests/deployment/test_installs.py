@@ -88,7 +88,7 @@ def absent_modules(target: str) -> set[str]:
         module
         for module, names in packages_distributions().items()
         if not locked.intersection(map(normalized, names))
-        and "touchstone" not in map(normalized, names)
+        and "touchstone-server" not in map(normalized, names)
     } - {"touchstone_client"}
 
 

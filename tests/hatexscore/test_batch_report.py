@@ -106,7 +106,7 @@ def test_a_model_that_decides_otherwise_is_told() -> None:
     assert found is not None
     assert found.agreement.value == pytest.approx(0.4)
     assert found.by_decision["hateful"].value == pytest.approx(0.4)
-    assert any("makes 40 % of the decisions" in warning for warning in report.warnings)
+    assert any("agrees with 40 % of the decisions" in warning for warning in report.warnings)
     assert batch_report([], REQUEST).model_agreement is None
 
 

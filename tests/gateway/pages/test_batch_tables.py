@@ -89,7 +89,7 @@ def test_a_group_of_haf_is_a_row_and_its_stances_a_table() -> None:
     group = {
         "model": "m_1", "dataset": "d", "results": 2, "score": ESTIMATE, "means": means,
         "individual": individual, "sufficient": shares, "irrelevant": shares,
-        "refused": ESTIMATE, "by_stance": [stance],
+        "refused": ESTIMATE, "by_stance": [stance], "stages": {},
     }  # fmt: skip
     report = HafBatchReport.model_validate(
         common("haf") | {"groups": [group, group], "variants": ["robust"]}
@@ -109,7 +109,7 @@ def found_note(report: HafBatchReport) -> str:
 def test_a_wide_table_is_cut_into_one_a_row() -> None:
     metrics_of = {f"m{number}": {"mean": ESTIMATE, "undefined": 0} for number in range(20)}
     table = {"method": "rank", "judged": "gain", "items": 3, "metrics": metrics_of}
-    report = HlvBatchReport.model_validate(common("hlv") | {"score_of": "gain", "tables": [table]})
+    report = HlvBatchReport.model_validate(common("hlv") | {"score_of": "gain", "tables": [table], "gold_tied": ESTIMATE})
     found = tables_of(report)
     assert all(len(table.columns) <= MOST_COLUMNS + 1 for table in found)
     (own,) = [table for table in found if table.caption == "tables › 1 (rank, gain) › metrics"]

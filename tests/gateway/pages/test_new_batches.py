@@ -464,12 +464,12 @@ def test_it_is_said_how_long_it_will_take_once_a_batch_has_ended(
 ) -> None:
     address = uploaded(scene.client, CSV.encode())
     mapped = address + "&c.text=comment&c.explanation=why&c.custom_id=id"
-    assert "scoring takes about" not in scene.client.get(mapped).text
+    assert "Scoring takes about" not in scene.client.get(mapped).text
     made = scene.finish(scene.make([line("a", "a"), line("b", "b")]))
     with engine.begin() as connection:
         took = "UPDATE batches SET in_progress_at = completed_at - interval '1 hour' WHERE id = %s"
         connection.exec_driver_sql(took, (made["id"],))
-    assert "scoring takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
+    assert "Scoring takes about 60.0 min" in scene.client.get(mapped).text  # two lines again
 
 
 def test_what_is_selected_is_scored_whether_it_was_shown_again_or_not(scene: Scene) -> None:

@@ -203,7 +203,7 @@ def test_a_panel_asks_twice_at_most_and_by_an_index(
     wrong: list[str] = []
     for name, look in PAGES.items():
         address = look.address.format(**addresses)
-        if look.job and "/queues?" not in address:
+        if look.job and "/queues" not in address:  # nobody has judged a line
             created(client, address).raise_for_status()
         client.get(address).raise_for_status()
         with watched(look) as asked:

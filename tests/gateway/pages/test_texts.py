@@ -110,7 +110,7 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
     assert client.get(f"/v1/jobs/{second}").json()["metadata"]["edited_from"] == first
     after = page.partition('id="versions"')[2]
     probability = after.partition("P(hateful) of the text as sent")[2].partition("</tr>")[0]
-    assert probability.endswith('<span class="none">no model was asked</span></td>')
+    assert probability.endswith('<span class="none">no model was called</span></td>')
     named = after.partition("Names who is targeted")[2].partition("</tr>")[0]
     assert named.endswith('<span class="none">does not apply</span></td>')
     assert f'<dt>Edited from</dt><dd><a href="/jobs/{first}">' in page

@@ -138,7 +138,7 @@ def test_spans_of_as_many_tokens_need_tokens(model: str) -> None:
     ice = contracts()["ice"]
     options = {"match_tokens": True}
     body = {"text": "A short text", "rationale": ["short text"], "options": options}
-    with pytest.raises(ModelCannot, match="token rows"):
+    with pytest.raises(ModelCannot, match="does not show its tokens"):
         post(ice, model=model, **body)
     post(ice, model="here", **body)
     with pytest.raises(ValueError, match="`match_tokens` needs rows of tokens"):
