@@ -239,6 +239,6 @@ def _panel(look: Look) -> str:
         if re.search(r"/(services|shared)/", frame.f_code.co_filename):
             names += frame.f_code.co_qualname.split(".<locals>.")[::-1]
         frame = frame.f_back
-    if "find_or_commit" in names:
+    if "find_existing" in names:
         return look.job
     return next((PANELS[name] for name in names if name in PANELS), f"of nobody: {names}")
