@@ -60,7 +60,10 @@ def test_overlapping_spans_give_a_token_the_value_of_the_one_that_holds_most_of_
 
 def test_values_that_do_not_tell_tokens_apart_are_named() -> None:
     flat = report(attributions=valued(*[1.0] * 8), k=(0.5, 1.0))
-    assert sum("those that come first in the text count as inside" in one for one in flat.warnings) == 1
+    assert (
+        sum("those that come first in the text count as inside" in one for one in flat.warnings)
+        == 1
+    )
     clear = report(attributions=valued(*range(8)), k=0.5)
     assert not any("come first in the text" in one for one in clear.warnings)
 

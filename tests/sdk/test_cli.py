@@ -344,6 +344,11 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == WRONG
     capsys.readouterr()
+    complete = recorded("get_batch")
+    typed.changed["GET /v1/batches/ID"] = complete | {"status": "cancelled"}
+    assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 1
+    assert "is cancelled, so lines may be missing" in capsys.readouterr().err
+    typed.changed["GET /v1/batches/ID"] = complete
     one |= {"better": 0, "equal": 3, "worse": 0}
     one["difference"] = ends | {"value": 0.0, "low": -0.9, "high": 0.9}
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 0
@@ -387,6 +392,10 @@ def test_a_batch_that_loses_its_scores_is_worse(
     said = capsys.readouterr()
     assert f"lines with a score: {lost} lost, {gained} gained" in said.out
     assert ("more than chance explains" in said.err) is (code == WORSE)
+
+
+def test_a_wrong_use_of_a_command_of_the_service_is_one_of_ours() -> None:
+    assert main(["keys", "unknown"]) == WRONG
 
 
 @pytest.mark.parametrize(("lost", "gained"), [(0, 0), (5, 0), (9, 4), (400, 380)])

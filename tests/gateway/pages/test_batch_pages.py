@@ -218,7 +218,16 @@ class TestEnded:
     def test_nothing_of_the_report_is_lost(self, scene: Judged, batch: Json) -> None:
         text = scene.client.get(f"/batches/{batch['id']}/statistics").text
         said = ["0.531", "[0.406, 0.656]", "n = 4", "group_a", "a warning of the report", "1.2.3"]
-        said += ["htc", "qf", "tgi", "cc", "share beaten", "state a different decision", "left out", "2000"]
+        said += [
+            "htc",
+            "qf",
+            "tgi",
+            "cc",
+            "share beaten",
+            "state a different decision",
+            "left out",
+            "2000",
+        ]
         assert [one for one in said if one not in text] == []
         assert 'alt="Means &lt;b&gt;"' in text
 

@@ -109,7 +109,9 @@ def found_note(report: HafBatchReport) -> str:
 def test_a_wide_table_is_cut_into_one_a_row() -> None:
     metrics_of = {f"m{number}": {"mean": ESTIMATE, "undefined": 0} for number in range(20)}
     table = {"method": "rank", "judged": "gain", "items": 3, "metrics": metrics_of}
-    report = HlvBatchReport.model_validate(common("hlv") | {"score_of": "gain", "tables": [table], "gold_tied": ESTIMATE})
+    report = HlvBatchReport.model_validate(
+        common("hlv") | {"score_of": "gain", "tables": [table], "gold_tied": ESTIMATE}
+    )
     found = tables_of(report)
     assert all(len(table.columns) <= MOST_COLUMNS + 1 for table in found)
     (own,) = [table for table in found if table.caption == "tables › 1 (rank, gain) › metrics"]

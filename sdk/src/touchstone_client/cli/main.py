@@ -144,9 +144,10 @@ def _of_the_service(name: str, arguments: list[str]) -> int:
     if command is None:
         raise WrongUse(local.ELSEWHERE.format(name=" ".join([name, *arguments[:1]])))
     try:
-        return command(arguments)
-    except SystemExit as ended:  # argparse ends with 2
-        return WRONG if ended.code == USAGE else int(ended.code or DONE)
+        code: Any = command(arguments)
+    except SystemExit as ended:
+        code = ended.code
+    return WRONG if code == USAGE else int(code or DONE)
 
 
 def _models(is_json: bool) -> int:

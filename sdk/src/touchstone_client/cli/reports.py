@@ -332,7 +332,8 @@ def compare(
             scores (new minus baseline), the ends low and high of its interval, and p. 'high < 0'
             fails if the new batch is shown to be worse. 'low < -0.05' fails unless a loss of more
             than 0.05 is ruled out. Identical scores always pass. Exit code 2 also means that
-            significantly more lines lost their score or verdict than gained one.
+            significantly more lines lost their score or verdict than gained one. A batch that did
+            not complete is not checked, with exit code 1.
     """
     rule = None if fail_if is None else RULE.fullmatch(fail_if)
     if fail_if is not None and rule is None:
@@ -364,6 +365,12 @@ def compare(
         if by is not None:
             output.line("")
             output.table((by, "A - B", "low", "high", "n"), list(_slices(comparison)))
+    if rule is None:
+        return DONE
+    for batch_id, batch in batches.items():
+        if batch.status != "completed":
+            output.say(f"{batch_id} is {batch.status}, so lines may be missing: nothing is checked")
+            return REFUSED
     return _judged(comparison, rule, output)
 
 
@@ -511,12 +518,10 @@ def sign_p(lost: int, gained: int) -> float:
     )
 
 
-def _judged(comparison: Any, rule: re.Match[str] | None, output: Output) -> int:
+def _judged(comparison: Any, rule: re.Match[str], output: Output) -> int:
     """Return the exit status for `--fail-if`. It is WORSE if the rule is true for the score, or if
     the new batch loses significantly more scores than it gains. It is REFUSED if the tested value
     is undefined, else DONE."""
-    if rule is None:
-        return DONE
     for what, lost, gained in _losses(comparison):
         if (p := sign_p(lost, gained)) <= ALPHA:
             output.say(

@@ -128,7 +128,8 @@ def object_of(raw: bytes, number: int) -> dict[str, Any]:
     try:
         parsed = json.loads(raw, parse_constant=_refused)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"line {number} is not JSON: {error}") from None
+        reason = f"{error.msg} at character {error.pos + 1}" if hasattr(error, "msg") else error
+        raise ValueError(f"line {number} is not JSON: {reason}") from None
     if not isinstance(parsed, dict):
         raise ValueError(f"line {number} is not a JSON object")
     return parsed
