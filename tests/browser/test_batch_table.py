@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import httpx
 import pytest
 from playwright.sync_api import Page, Route, ViewportSize, expect
 from sqlalchemy import Engine
@@ -222,8 +223,7 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     page.keyboard.press("d")
     expect(page.locator("#news")).to_contain_text("Show the texts first")
     page.keyboard.press("t")
-    page.get_by_label("Your name").fill("Ann")
-    page.get_by_label("Your name").press("Escape")
+    give_name(page)
     page.keyboard.press("d")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
     expect(desk.locator("[role=status]")).to_be_in_viewport()
@@ -247,6 +247,39 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     page.get_by_role("button", name="Filter").click()
     expect(page.locator("#finding")).to_contain_text("We checked 1 of 1 explanations")
     expect(page.locator(".chips")).to_contain_text("1 of 3 lines")
+
+
+def give_name(page: Page) -> None:
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_label("Your name").press("Escape")
+
+
+def test_a_key_judges_no_other_line_than_the_selected_one(
+    row_batch: tuple[str, str], visits: Visits
+) -> None:
+    url, path = row_batch
+    page = visits(url)
+    page.goto(f"{path}?sort=line")
+    page.locator(".results tbody th a").first.click()
+    desk, status = page.locator("#desk"), page.locator("#desk [role=status]")
+    expect(desk).to_contain_text("Line 1")
+    page.keyboard.press("t")
+    give_name(page)
+    held: list[Route] = []
+    page.route("**/*open=2", lambda route: held.append(route))
+    page.keyboard.press("j")
+    page.keyboard.press("u")
+    expect(page.locator("#news")).to_have_text("Line 2 is not open yet. Press Enter to open it.")
+    expect(page.locator("#news")).to_be_in_viewport(ratio=1)
+    heard(page, lambda: held)
+    held[0].continue_()
+    expect(desk).to_contain_text("Line 2")
+    expect(status).to_have_text("Is the verdict right?")
+    give_name(page)
+    page.keyboard.press("d")
+    expect(status).to_have_text("Your answer: disagree.")
+    given = httpx.get(f"{url}/v1/judgements").json()["data"]
+    assert [one["verdict"] for one in given] == ["disagree"]
 
 
 @pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 800}])

@@ -23,6 +23,14 @@ let pending = "";
 let dialog;
 
 const go = (path) => { location.href = path; };
+const told = document.getElementById("news");
+const say = (why) => {  // shown until the next key or click
+  told.textContent = why;
+  told.className = "told";
+};
+for (const next of ["keydown", "pointerdown"]) {
+  document.addEventListener(next, () => { told.className = "visually-hidden"; }, true);
+}
 const row = () => document.querySelector("[data-here]");
 const desk = () => document.getElementById("desk");
 const here = (next) => {
@@ -51,9 +59,11 @@ const shut = () => {  // the opened line, or else the chosen row
   row()?.querySelector("th a")?.focus();
 };
 const judge = (key) => {
-  const button = document.querySelector(`#desk [data-key='${key}']`);
+  const line = row()?.querySelector("input[name=line]")?.value, opened = desk()?.firstElementChild;
+  if (line && line !== opened?.dataset.line) return say(`Line ${line} is not open yet. Press Enter to open it.`);
+  const button = opened?.querySelector(`[data-key='${key}']`);
   if (document.documentElement.hasAttribute("data-revealed")) button?.click();
-  else if (button) document.getElementById("news").textContent = "Show the texts first: press t.";
+  else if (button) say("Show the texts first: press t.");
 };
 const isOff = () => localStorage.getItem(OFF) !== null;
 const element = (name, textContent = "") => Object.assign(document.createElement(name), { textContent });
