@@ -220,8 +220,13 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     assert explanation is not None
     assert post["y"] == explanation["y"]  # side by side
     assert grave(page) == []
-    page.keyboard.press("d")
-    expect(page.locator("#news")).to_contain_text("Show the texts first")
+    for answer in (lambda: page.keyboard.press("d"), desk.locator("[data-key=d]").click):
+        answer()
+        expect(page.locator(".told")).to_contain_text("Show the texts first")
+        expect(page.locator(".told")).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Shift")
+        expect(page.locator(".told")).to_have_count(0)
+    expect(desk.locator("[role=status]")).to_have_text("Is the verdict right?")
     page.keyboard.press("t")
     give_name(page)
     page.keyboard.press("d")

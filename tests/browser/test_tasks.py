@@ -239,6 +239,7 @@ def test_a_line_is_disagreed_with_and_the_judgement_exported(analyst: Analyst, m
     analyst.click(page.locator(".results tbody th a").first)
     desk = page.locator("#desk")
     desk.get_by_label("Your name").fill("Ann")
+    page.locator("#reveal").click()
     analyst.click(desk.get_by_role("button", name="Disagree"))
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
     with page.expect_download() as download:

@@ -1,8 +1,6 @@
-// Keys press the buttons that name them; inside fields they write. `t` is one of keys.js. No key
-// answers while texts are hidden: nobody judges what nobody has read. Why a key does nothing is said.
+// Keys press the buttons that name them; inside fields they write. `t` is one of keys.js. Why a key
+// does nothing is said.
 const FIELDS = "input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]";
-const isHidden = () => document.querySelector(".sensitive.block") !== null
-  && !document.documentElement.hasAttribute("data-revealed");
 const keyed = (key) => document.querySelector(`[data-key="${CSS.escape(key)}"]`);
 const whyNot = (key) => {
   if (!/^[adusnmz1-5]$/.test(key)) return "";
@@ -16,7 +14,6 @@ document.addEventListener("keydown", (event) => {
   if (why) say(why);
   if (!named) return;
   event.preventDefault();
-  if ("reads" in named.dataset && isHidden()) return say("Show the texts first: press t.");
   if (named.matches("textarea")) named.focus();
   else named.click();
 });

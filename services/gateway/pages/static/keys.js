@@ -61,9 +61,7 @@ const shut = () => {  // the opened line, or else the chosen row
 const judge = (key) => {
   const line = row()?.querySelector("input[name=line]")?.value, opened = desk()?.firstElementChild;
   if (line && line !== opened?.dataset.line) return say(`Line ${line} is not open yet. Press Enter to open it.`);
-  const button = opened?.querySelector(`[data-key='${key}']`);
-  if (document.documentElement.hasAttribute("data-revealed")) button?.click();
-  else if (button) say("Show the texts first: press t.");
+  opened?.querySelector(`[data-key='${key}']`)?.click();
 };
 const isOff = () => localStorage.getItem(OFF) !== null;
 const element = (name, textContent = "") => Object.assign(document.createElement(name), { textContent });
@@ -111,6 +109,15 @@ document.addEventListener("keydown", (event) => {
   if (name !== "Esc") event.preventDefault();  // the browser closes popovers by it
   act(typed);
 });
+
+// Nobody judges what nobody has read, by keys or mouse.
+document.addEventListener("click", (event) => {
+  const hidden = ":root:not([data-revealed]) .sensitive.block";
+  if (!event.target.closest?.("[data-reads]") || !document.querySelector(hidden)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  say("Show the texts first: press t or “Show texts”.");
+}, true);
 
 // Shift and a click choose every row between.
 let last = null;
