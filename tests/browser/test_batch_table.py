@@ -304,9 +304,17 @@ def test_an_opened_line_is_seen_and_has_the_focus(
     expect(desk.locator(".opened strong").first).to_be_in_viewport(ratio=1)
     if size is not PHONE:
         expect(desk.locator("[data-key=a]")).to_be_in_viewport(ratio=1)
+    shown = page.locator("html[data-revealed]")
+    desk.locator(".sensitive").first.click()
+    expect(shown).to_have_count(1)
+    desk.get_by_role("button", name="Hide texts").click()
+    expect(shown).to_have_count(0)
+    desk.get_by_role("button", name="Next line").click()
+    expect(desk).to_contain_text("Line 7")
+    expect(desk.locator(".opened strong").first).to_be_in_viewport(ratio=1)
     desk.get_by_role("link", name="Back to the list").click()
-    expect(rows.nth(5).locator("th a")).to_be_focused()
-    expect(rows.nth(5)).to_be_in_viewport()
+    expect(rows.nth(6).locator("th a")).to_be_focused()
+    expect(rows.nth(6)).to_be_in_viewport()
 
 
 def test_without_javascript_a_row_leads_to_its_texts(

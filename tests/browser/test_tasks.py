@@ -239,14 +239,14 @@ def test_a_line_is_disagreed_with_and_the_judgement_exported(analyst: Analyst, m
     analyst.click(page.locator(".results tbody th a").first)
     desk = page.locator("#desk")
     desk.get_by_label("Your name").fill("Ann")
-    page.locator("#reveal").click()
+    analyst.click(desk.get_by_role("button", name="Show texts"))
     analyst.click(desk.get_by_role("button", name="Disagree"))
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
     with page.expect_download() as download:
         analyst.click(page.locator("li", has_text="Judgements").get_by_role("link", name="CSV"))
     with download.value.path().open(encoding="utf-8") as file:
         assert [row["verdict"] for row in csv.DictReader(file)] == ["disagree"]
-    assert analyst.clicks == 3
+    assert analyst.clicks == 4
 
 
 def test_the_natural_table_is_scored(analyst: Analyst) -> None:

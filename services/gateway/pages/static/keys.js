@@ -47,6 +47,7 @@ const move = (step) => {
   const rows = [...document.querySelectorAll(ROWS)];
   const next = rows[Math.min(Math.max(rows.indexOf(row()) + step, 0), rows.length - 1)];
   if (!next) return;
+  if (next === row()) return say("There are no more rows on this page.");
   here(next);
   (next.querySelector("a, input") ?? next).focus();
   if (desk()?.firstElementChild) follow();
