@@ -250,7 +250,9 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     assert page.url == f"{url}{path}?sort=line"
     page.locator("select[name=verdict]").select_option("holds_up")
     page.get_by_role("button", name="Filter").click()
-    expect(page.locator("#finding")).to_contain_text("We checked 1 of 1 explanations")
+    expect(page.locator("#finding")).to_contain_text(
+        "We checked 1 of the 1 line that matches the filters (of 3)"
+    )
     expect(page.locator(".chips")).to_contain_text("1 of 3 lines")
 
 
