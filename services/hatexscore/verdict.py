@@ -141,7 +141,9 @@ def _quotes_in_post(report: HatexscoreResult) -> Check:
 
 def _quotes_matter(report: HatexscoreResult) -> Check:
     if not quotes(report):
-        return not_applicable(MATTER, "The explanation does not quote the post.")
+        none = _quotes_in_post(report).outcome == "not_applicable"
+        says = "The explanation does not quote the post." if none else "No quote is in the post."
+        return not_applicable(MATTER, says)
     if report.model_agrees is False:
         return _disagreeing(report)
     drop = report.signed_drop

@@ -34,7 +34,7 @@ from shared.statistics.intervals import UNBOUNDED, Bounds
 Row = Scored[Any, Any]
 TextLabel = tuple[str, str]  # a text, an explained label
 COMPARABLE = ("metric versions", "variants", "null kinds")  # must be equal for both
-SAME_LINES = "both sides of the comparison are the same lines"
+SAME_RESULTS = "both sides have the same explanation and the same result"
 NO_PAIR = (
     "there are no pairs, because the systems share no custom_id and no text with the same label"
 )
@@ -238,8 +238,8 @@ class SystemResults:
         )
         if shared:
             yield (
-                f"{SAME_LINES}: {shared:,} of {counted(len(pairing.pairs), 'pair')} compare a line "
-                "with itself, so they do not differ"
+                f"{SAME_RESULTS} in {shared:,} of {counted(len(pairing.pairs), 'pair')}, "
+                "so these pairs do not differ"
             )
         if pairing.conflicting:
             yield (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+import httpx
 import pytest
 from playwright.sync_api import Page, Route, ViewportSize, expect
 from sqlalchemy import Engine
@@ -219,11 +220,15 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     assert explanation is not None
     assert post["y"] == explanation["y"]  # side by side
     assert grave(page) == []
-    page.keyboard.press("d")
-    expect(page.locator("#news")).to_contain_text("Show the texts first")
+    for answer in (lambda: page.keyboard.press("d"), desk.locator("[data-key=d]").click):
+        answer()
+        expect(page.locator(".told")).to_contain_text("Show the texts first")
+        expect(page.locator(".told")).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Shift")
+        expect(page.locator(".told")).to_have_count(0)
+    expect(desk.locator("[role=status]")).to_have_text("Is the verdict right?")
     page.keyboard.press("t")
-    page.get_by_label("Your name").fill("Ann")
-    page.get_by_label("Your name").press("Escape")
+    give_name(page)
     page.keyboard.press("d")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
     expect(desk.locator("[role=status]")).to_be_in_viewport()
@@ -245,8 +250,43 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     assert page.url == f"{url}{path}?sort=line"
     page.locator("select[name=verdict]").select_option("holds_up")
     page.get_by_role("button", name="Filter").click()
-    expect(page.locator("#finding")).to_contain_text("We checked 1 of 1 explanations")
+    expect(page.locator("#finding")).to_contain_text(
+        "We checked 1 of the 1 line that matches the filters (of 3)"
+    )
     expect(page.locator(".chips")).to_contain_text("1 of 3 lines")
+
+
+def give_name(page: Page) -> None:
+    page.get_by_label("Your name").fill("Ann")
+    page.get_by_label("Your name").press("Escape")
+
+
+def test_a_key_judges_no_other_line_than_the_selected_one(
+    row_batch: tuple[str, str], visits: Visits
+) -> None:
+    url, path = row_batch
+    page = visits(url)
+    page.goto(f"{path}?sort=line")
+    page.locator(".results tbody th a").first.click()
+    desk, status = page.locator("#desk"), page.locator("#desk [role=status]")
+    expect(desk).to_contain_text("Line 1")
+    page.keyboard.press("t")
+    give_name(page)
+    held: list[Route] = []
+    page.route("**/*open=2", lambda route: held.append(route))
+    page.keyboard.press("j")
+    page.keyboard.press("u")
+    expect(page.locator("#news")).to_have_text("Line 2 is not open yet. Press Enter to open it.")
+    expect(page.locator("#news")).to_be_in_viewport(ratio=1)
+    heard(page, lambda: held)
+    held[0].continue_()
+    expect(desk).to_contain_text("Line 2")
+    expect(status).to_have_text("Is the verdict right?")
+    give_name(page)
+    page.keyboard.press("d")
+    expect(status).to_have_text("Your answer: disagree.")
+    given = httpx.get(f"{url}/v1/judgements").json()["data"]
+    assert [one["verdict"] for one in given] == ["disagree"]
 
 
 @pytest.mark.parametrize("size", [PHONE, {"width": 1280, "height": 800}])
@@ -266,9 +306,17 @@ def test_an_opened_line_is_seen_and_has_the_focus(
     expect(desk.locator(".opened strong").first).to_be_in_viewport(ratio=1)
     if size is not PHONE:
         expect(desk.locator("[data-key=a]")).to_be_in_viewport(ratio=1)
+    shown = page.locator("html[data-revealed]")
+    desk.locator(".sensitive").first.click()
+    expect(shown).to_have_count(1)
+    desk.get_by_role("button", name="Hide texts").click()
+    expect(shown).to_have_count(0)
+    desk.get_by_role("button", name="Next line").click()
+    expect(desk).to_contain_text("Line 7")
+    expect(desk.locator(".opened strong").first).to_be_in_viewport(ratio=1)
     desk.get_by_role("link", name="Back to the list").click()
-    expect(rows.nth(5).locator("th a")).to_be_focused()
-    expect(rows.nth(5)).to_be_in_viewport()
+    expect(rows.nth(6).locator("th a")).to_be_focused()
+    expect(rows.nth(6)).to_be_in_viewport()
 
 
 def test_without_javascript_a_row_leads_to_its_texts(

@@ -100,9 +100,18 @@ def test_the_first_screen_answers(analyst: Analyst, mixed: str) -> None:
     page = analyst.page
     page.goto(mixed)
     expect(page.locator("#finding")).to_have_text(
-        "We checked 240 of 300 explanations: 150 hold up, 83 have a problem and 7 say the opposite "
-        "of the decision."
+        "We checked 240 of 300 explanations: 150 hold up and 90 have a problem (7 say the opposite "
+        "of the decision)."
     )
+    for words, lines in (
+        ("150 hold up", 150),
+        ("90 have a problem", 90),
+        ("7 say the opposite", 7),
+    ):
+        link = page.locator("#finding a", has_text=words)
+        answer = page.request.get(link.get_attribute("href") or "").text()
+        assert f"{lines} of {LINES} lines" in answer
+    expect(page.locator(".actions ol li").first).to_have_text("7: says the opposite")
     expect(page.locator(".actions ol li")).to_have_count(3)
     expect(page.locator(".actions form")).to_have_count(2)  # no other judge is configured
     assert grave(page) == []
@@ -130,7 +139,7 @@ def test_the_share_that_misquotes_leads_to_its_lines(analyst: Analyst, mixed: st
     page.goto(mixed)
     analyst.click(page.get_by_role("link", name="43: misquotes the post"))
     expect(page.locator(".chips")).to_contain_text("43 of 300 lines")
-    expect(page.locator("#finding")).to_contain_text("We checked 43 of 43")
+    expect(page.locator("#finding")).to_contain_text("We checked 43 of the 43")
     assert analyst.clicks == 1
 
 
@@ -210,7 +219,7 @@ def test_the_answer_follows_a_group(analyst: Analyst, mixed: str) -> None:
     target = page.locator("select[name=meta]")
     analyst.choose(target, "target=Islam")
     analyst.click(page.get_by_role("button", name="Filter"))
-    expect(page.locator("#finding")).to_contain_text("We checked 43 of 85")
+    expect(page.locator("#finding")).to_contain_text("We checked 43 of the 85")
     assert analyst.clicks == 3
 
 
@@ -229,7 +238,7 @@ def test_short_posts_are_left_out(analyst: Analyst, mixed: str) -> None:
     page = analyst.page
     page.goto(mixed)
     analyst.click(page.get_by_role("button", name="Leave these lines out"))
-    expect(page.locator("#finding")).to_contain_text("We checked 240 of 260")
+    expect(page.locator("#finding")).to_contain_text("We checked 240 of the 260")
     assert analyst.clicks == 1
 
 
@@ -239,13 +248,14 @@ def test_a_line_is_disagreed_with_and_the_judgement_exported(analyst: Analyst, m
     analyst.click(page.locator(".results tbody th a").first)
     desk = page.locator("#desk")
     desk.get_by_label("Your name").fill("Ann")
+    analyst.click(desk.get_by_role("button", name="Show texts"))
     analyst.click(desk.get_by_role("button", name="Disagree"))
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
     with page.expect_download() as download:
         analyst.click(page.locator("li", has_text="Judgements").get_by_role("link", name="CSV"))
     with download.value.path().open(encoding="utf-8") as file:
         assert [row["verdict"] for row in csv.DictReader(file)] == ["disagree"]
-    assert analyst.clicks == 3
+    assert analyst.clicks == 4
 
 
 def test_the_natural_table_is_scored(analyst: Analyst) -> None:

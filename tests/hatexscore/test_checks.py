@@ -37,6 +37,19 @@ def check(report: HatexscoreResult, name: str) -> Check:
     return found
 
 
+def test_checks_of_quotes_agree_that_there_are_quotes() -> None:
+    for quote, said in (
+        ('says "send them all back", which ', "No quote is in the post."),
+        ("", "The explanation does not quote the post."),
+    ):
+        report = judged(
+            POST, f"The post {quote}attacks immigrants. Conclusion: hateful.", "hateful"
+        )
+        sentences = [check(report, name).sentence for name in ("quotes-in-post", "quotes-matter")]
+        assert sentences[1] == said
+        assert (sentences[0] == said) == (not quote)
+
+
 @pytest.mark.usefixtures("other_posts")
 @pytest.mark.parametrize("text", [POST, SHORT])
 def test_the_right_words_hold_up_also_in_a_short_post(text: str) -> None:

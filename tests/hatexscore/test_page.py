@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from services.gateway.pages.templates import render, style_sheet
+from services.gateway.pages.templates import STATIC, render, style_sheet
 from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.page import (
@@ -250,8 +250,10 @@ def test_the_sheet_styles_marks_of_texts_and_no_mark_of_a_chart() -> None:
     sheet = path.read_text("utf-8")
     rules = re.findall(r"^(\S*\.mark-\S+)", sheet, flags=re.MULTILINE)
     assert {rule.removeprefix("mark.mark-") for rule in rules} == {
-        "quote", "conclusion", "group", "idle", "hallucinated", "mask"
+        "quote", "conclusion", "group", "idle", "mask"
     }  # fmt: skip
+    shared = (STATIC / "site.css").read_text("utf-8")
+    assert "\nmark.mark-hallucinated {" in shared  # in opened lines of a batch, too
 
 
 def test_a_model_that_disagrees_is_a_banner() -> None:

@@ -19,6 +19,7 @@ from shared.contracts.service import ReportedContract
 from shared.reports.pages.report_summary import verdict_phrase
 
 MOST_SHOWN = 3  # problems, and reasons for no test
+MOST_WHOLE = 5  # problems that are all shown
 OPPOSITE = "opposite-decision"  # the problem that the first sentence counts by itself
 NO_RESULT = {"failed": "failed", "cancelled": "cancelled", "expired": "not scored in time"}
 
@@ -65,38 +66,47 @@ class CardItem:
 class AnswerCard:
     """A summary sentence for a batch, with lists of problems and of checks that were not done. It
     also lists decisions of a third class (neither hateful nor non-hateful) that count as hateful.
-    """
+    `phrases` are the parts of the sentence, each with the address of the lines that it counts or
+    "". `problems` has the gravest ones of `all_problems`, which counts the different problems."""
 
-    sentence: str
+    phrases: Sequence[tuple[str, str]]
     missing: Sequence[CardItem]
     problems: Sequence[CardItem]
+    all_problems: int
     untested: Sequence[CardItem]
     folded: Sequence[CardItem]
+
+    @property
+    def sentence(self) -> str:
+        return "".join(words for words, _ in self.phrases)
 
 
 def card_of(
     view: ResultQuery,
     contract: ReportedContract | None,
     counts: CardCounts,
+    lines: int,
     folded: Mapping[str, int] = {},
     unlabelled: Mapping[str, int] = {},
 ) -> AnswerCard:
-    """Build the summary from the counts of the filtered lines. `folded` maps each decision of a
-    third class to the number of lines in which the decision counts as hateful. `unlabelled` maps
-    each decision for which the model has no label to its number of untested lines."""
+    """Build the summary from the counts of the filtered lines of a batch of `lines` lines. `folded`
+    maps each decision of a third class to the number of lines in which the decision counts as
+    hateful. `unlabelled` maps each decision for which the model has no label to its number of
+    untested lines."""
     phrases = {} if contract is None else contract.problems
-    problems = {code: counts.problems[code] for code in counts.problems if code in phrases}
+    problems = [code for code in phrases if code in counts.problems]
     return AnswerCard(
-        _sentence(counts),
+        _phrases(view, counts, lines),
         [
             CardItem(name, counts.states[state], view.within(("status", state)))
             for state, name in NO_RESULT.items()
             if state in counts.states
         ],
         [
-            CardItem(phrases[code], count, view.within(("reason", code)))
-            for code, count in list(problems.items())[:MOST_SHOWN]
+            CardItem(phrases[code], counts.problems[code], view.within(("reason", code)))
+            for code in problems[: MOST_SHOWN if len(problems) > MOST_WHOLE else MOST_WHOLE]
         ],
+        len(problems),
         [
             item
             for code, count in list(counts.untested.items())[:MOST_SHOWN]
@@ -153,24 +163,31 @@ def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
     ]
 
 
-def _sentence(counts: CardCounts) -> str:
-    whole = sum(counts.verdicts.values())
-    opposite = counts.problems.get(OPPOSITE, 0)
+def _phrases(view: ResultQuery, counts: CardCounts, lines: int) -> list[tuple[str, str]]:
+    shown = sum(counts.states.values())
+    match = "the 1 line that matches" if shown == 1 else f"the {shown:,} lines that match"
+    whole = f"{sum(counts.verdicts.values()):,} explanations"
+    if not view.is_whole:
+        whole = f"{match} the filters (of {lines:,})"
     holding, wrong = (counts.verdicts.get(word, 0) for word in ("holds_up", "problem_found"))
-    if not whole:
-        return "No line has a result."
+    if not sum(counts.verdicts.values()):
+        return [
+            (f"No line{'' if view.is_whole else ' that matches the filters'} has a result.", "")
+        ]
     if not holding + wrong:
-        return f"None of {whole:,} explanations could be checked."
-    parts = [
-        verdict_phrase("holds_up", holding) if holding else "",
-        verdict_phrase("problem_found", wrong - opposite) if wrong > opposite else "",
-        f"{opposite:,} {'says' if opposite == 1 else 'say'} the opposite of the decision"
-        if opposite
-        else "",
-    ]
-    *first, last = [part for part in parts if part]
-    listed = f"{', '.join(first)} and {last}" if first else last
-    return f"We checked {holding + wrong:,} of {whole:,} explanations: {listed}."
+        return [(f"None of {whole} could be checked.", "")]
+    parts = [(f"We checked {holding + wrong:,} of {whole}: ", "")]
+    if holding:
+        parts.append((verdict_phrase("holds_up", holding), view.within(("verdict", "holds_up"))))
+    if wrong:
+        parts += [(" and ", "")] if holding else []
+        parts.append(
+            (verdict_phrase("problem_found", wrong), view.within(("verdict", "problem_found")))
+        )
+    if opposite := counts.problems.get(OPPOSITE, 0):
+        says = f"{opposite:,} {'says' if opposite == 1 else 'say'} the opposite of the decision"
+        parts += [(" (", ""), (says, view.within(("reason", OPPOSITE))), (")", "")]
+    return [*parts, (".", "")]
 
 
 def _unlabelled(view: ResultQuery, words: Mapping[str, int]) -> list[CardItem]:

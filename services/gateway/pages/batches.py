@@ -406,7 +406,9 @@ async def _so_far(batch: Batch, gateway: State) -> PartialResults | None:
     def read(connection: Connection) -> PartialResults:
         rows = result_pages.rows_of(connection, view.filter, view.order, SO_FAR).rows
         counts = result_pages.card_counts(connection, view.filter)
-        return PartialResults(card_of(view, reported().get(batch.metric), counts), rows)
+        return PartialResults(
+            card_of(view, reported().get(batch.metric), counts, batch.total), rows
+        )
 
     partial = await gateway.in_ledger(read)
     return partial if partial.rows else None
@@ -431,7 +433,9 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
-            card=card_of(view, reported().get(batch.metric), counts, folded, unlabelled),
+            card=card_of(
+                view, reported().get(batch.metric), counts, whole.counts.rows, folded, unlabelled
+            ),
             clusters=clusters_of(view.any_failure, every),
             judged=judgements.count_by_job(connection, batch.tenant, ids),
             next=None if key is None else view.next(key),

@@ -174,7 +174,8 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
 
 def _numbers(score: Json, gap: Json, old: str, new: str, p: float | None) -> str:
     ends = (
-        f" (95 % interval {significant(gap['low'])} to {significant(gap['high'])})"
+        f" (95 % interval {significant(gap['low'])} to {significant(gap['high'])}, not corrected "
+        "for the number of comparisons)"
         if gap["low"] is not None
         else ""
     )

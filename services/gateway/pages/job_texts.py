@@ -78,8 +78,15 @@ def texts_of(job: Job) -> list[JobText]:
     named = [judged, *(field.name for field in contract.form if field.name != judged)]
     request = with_elicited(job.request, job.result)
     texts = [(name, request.get(name)) for name in named]
+    invented = [
+        Mark(quote["start"], quote["end"], "hallucinated", "quoted, but not in the text")
+        for quote in (job.result or {}).get("hallucinated_quotes") or ()
+    ]
     return [
-        JobText(name, pieces(text, result_spans(job, name)))
+        JobText(
+            name,
+            pieces(text, result_spans(job, name) + (invented if name == "explanation" else [])),
+        )
         for name, text in texts
         if isinstance(text, str) and text
     ]

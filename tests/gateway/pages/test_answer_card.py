@@ -44,16 +44,30 @@ COUNTS = CardCounts(
 
 
 def test_the_sentence_counts_contradictions_by_themselves() -> None:
-    card = card_of(view(), HATEXSCORE, COUNTS)
+    card = card_of(view(), HATEXSCORE, COUNTS, 302)
     assert card.sentence == (
-        "We checked 240 of 300 explanations: 150 hold up, 83 have a problem and 7 say the opposite "
-        "of the decision."
+        "We checked 240 of 300 explanations: 150 hold up and 90 have a problem (7 say the opposite "
+        "of the decision)."
     )
+    assert [parse_qsl(urlsplit(address).query) for _, address in card.phrases if address] == [
+        [("verdict", "holds_up")],
+        [("verdict", "problem_found")],
+        [("reason", "opposite-decision")],
+    ]  # fmt: skip
     assert [(one.name, one.count) for one in card.problems] == [
-        ("misquotes the post", 40), ("group missing", 30), ("says the opposite", 7),
+        ("says the opposite", 7), ("misquotes the post", 40), ("group missing", 30),
     ]  # fmt: skip
     assert [one.control for one in card.untested] == ["without", "language", None]
     assert [one.name for one in card.missing] == ["failed"]
+
+
+def test_the_gravest_problems_are_shown_however_rare() -> None:
+    codes = list(HATEXSCORE.problems)
+    for many, shown in ((5, 5), (6, 3)):
+        counts = COUNTS._replace(problems={code: n for n, code in enumerate(codes[:many], 1)})
+        card = card_of(view(), HATEXSCORE, counts, 302)
+        assert [one.name for one in card.problems] == list(HATEXSCORE.problems.values())[:shown]
+        assert card.all_problems == many
 
 
 def test_a_line_without_a_score_is_no_failure() -> None:
@@ -64,17 +78,16 @@ def test_a_line_without_a_score_is_no_failure() -> None:
 def test_the_sentence_is_whole_whatever_is_counted(holding: int, wrong: int, opposite: int) -> None:
     verdicts = {"holds_up": holding, "problem_found": wrong + opposite, "not_tested": 1}
     counts = CardCounts(verdicts, {}, {"opposite-decision": opposite} if opposite else {}, {})
-    sentence = card_of(view(), HATEXSCORE, counts).sentence
-    assert sentence.endswith(".")
-    assert ", ." not in sentence
-    assert sum(int(word) for word in sentence.partition(":")[2].split() if word.isdigit()) == (
-        holding + wrong + opposite
-    )
+    card = card_of(view(), HATEXSCORE, counts, 30)
+    assert card.sentence.endswith(".")
+    assert [int(words.split()[0]) for words, address in card.phrases if address] == [
+        count for count in (holding, wrong + opposite, opposite) if count
+    ]
 
 
 def test_a_link_keeps_the_filters_in_force() -> None:
     shown = view(("meta", "market=nl"), ("why", "no-words"))
-    [short, *_] = card_of(shown, HATEXSCORE, COUNTS).untested
+    [short, *_] = card_of(shown, HATEXSCORE, COUNTS, 302).untested
     for address in (short.address, f"?{short.query}"):
         pairs = parse_qsl(urlsplit(address).query)
         assert pairs == [("meta", "market=nl"), ("why", "too-few-places")]
@@ -98,6 +111,11 @@ def untested(client: httpx.Client, engine: Engine) -> str:
     return batch_id
 
 
+def said_of(page: str) -> str:
+    """The summary sentence of a batch's page."""
+    return page.partition('class="finding" data-said="')[2].partition('"')[0]
+
+
 def test_the_card_counts_the_lines_that_the_filter_leaves(
     client: httpx.Client, engine: Engine, untested: str
 ) -> None:
@@ -107,9 +125,11 @@ def test_the_card_counts_the_lines_that_the_filter_leaves(
         assert sum(counts.verdicts.values()) == count_of(connection, whole) == 6
     assert counts.untested == {"language-undecided": 2}
     page = client.get(f"/batches/{untested}").text
-    assert "We checked 4 of 6 explanations: 3 hold up and 1 has a problem." in page
+    assert said_of(page) == "We checked 4 of 6 explanations: 3 hold up and 1 has a problem."
     filtered = client.get(f"/batches/{untested}?verdict=holds_up").text
-    assert "We checked 3 of 3 explanations: 3 hold up." in filtered
+    assert said_of(filtered) == (
+        "We checked 3 of the 3 lines that match the filters (of 6): 3 hold up."
+    )
     assert "These lines are in" not in filtered
 
 
@@ -153,7 +173,7 @@ def test_a_third_class_that_counts_as_hateful_becomes_a_class_of_its_own(
     page = client.get(path).text
     form = page.partition("Counted as hateful")[2].partition("<form")[2].partition("</form>")[0]
     sent = FormFields(f"<form{form}").sent
-    assert "We checked 1 of 1" in client.get(f"{path}?{sent['query']}").text
+    assert "We checked 1 of the 1 line " in client.get(f"{path}?{sent['query']}").text
     made = client.post(f"{path}/again", data=sent)
     assert made.status_code == 303
     lines = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()

@@ -348,6 +348,22 @@ def test_a_line_is_opened_as_a_page_or_as_a_part_of_one(
     assert client.get(f"/batches/{batch_id}?open=x").status_code == 422
 
 
+def test_an_invented_quotation_is_marked_in_the_opened_line(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.2], explanation="It says “a green bus” of a bus.")
+    invented = {"start": 9, "end": 20, "text": "a green bus", "misquotes": None}
+    with engine.begin() as connection:
+        result = connection.execute(select(jobs.c.result)).scalar_one()
+        result |= {"hallucinated_quotes": [invented], "evidence": []}
+        connection.execute(jobs.update().values(result=result))
+    client.get(f"/batches/{batch_id}")  # the results table is written
+    line = client.get(f"/batches/{batch_id}?open=1").text
+    mark = '<mark class="mark-hallucinated" title="quoted, but not in the text">a green bus<'
+    assert mark in line
+    assert "Wavy underline</mark>: quoted, but not in the text." in line
+
+
 def test_quotations_sent_as_fields_are_marked_in_both_texts(
     client: httpx.Client, engine: Engine
 ) -> None:

@@ -73,6 +73,7 @@ def test_the_numbers_are_the_reports_and_verdicts_lead_to_their_pairs(
     assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
     assert (score["first"] - score["second"]) == pytest.approx(score["difference"]["value"])
     assert f"is {score['difference']['value']:.3f} higher" in html
+    assert "not corrected for the number of comparisons)" in html
     assert "2 of 8 pairs lack a score on at least one side" in html
     bounds = found["bounds"]
     assert bounds["low"] == pytest.approx((1.75 - 0.6 - 0.3) / 8)
@@ -369,7 +370,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     assert run_reports(engine)
     result = client.get(f"/v1/jobs/{made.json()['id']}").json()["result"]
     warnings = result["comparison"]["warnings"]
-    assert "both sides of the comparison are the same lines: 3 of 3 pairs" in warnings[0]
+    assert "both sides have the same explanation and the same result in 3 of 3 pairs" in warnings[0]
 
 
 def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: Engine) -> None:

@@ -2,6 +2,7 @@
 document.addEventListener("click", (event) => {
   const clicked = event.target.closest?.(ROWS);
   if (clicked) here(clicked);
+  if (event.target.closest?.("[data-next]")) move(1);
   if (!desk()?.firstElementChild || !event.target.closest?.("[data-shut]")) return;
   event.preventDefault();
   shut();

@@ -1,15 +1,7 @@
-// Keys press the buttons that name them; inside fields they write. `t` is one of keys.js. No key
-// answers while texts are hidden: nobody judges what nobody has read. Why a key does nothing is said,
-// until the next one.
+// Keys press the buttons that name them; inside fields they write. `t` is one of keys.js. Why a key
+// does nothing is said.
 const FIELDS = "input:not([type=radio]):not([type=checkbox]), textarea, select, [contenteditable]";
-const isHidden = () => document.querySelector(".sensitive.block") !== null
-  && !document.documentElement.hasAttribute("data-revealed");
-const told = document.getElementById("news");
 const keyed = (key) => document.querySelector(`[data-key="${CSS.escape(key)}"]`);
-const tell = (why) => {
-  told.textContent = why;
-  told.className = "told";
-};
 const whyNot = (key) => {
   if (!/^[adusnmz1-5]$/.test(key)) return "";
   if (key === "z") return "There is no answer to undo.";
@@ -18,12 +10,10 @@ const whyNot = (key) => {
 };
 document.addEventListener("keydown", (event) => {
   if (event.repeat || event.ctrlKey || event.metaKey || event.altKey || event.target.closest(FIELDS)) return;
-  told.className = "visually-hidden";
   const named = keyed(event.key), why = named ? "" : whyNot(event.key);
-  if (why) tell(why);
+  if (why) say(why);
   if (!named) return;
   event.preventDefault();
-  if ("reads" in named.dataset && isHidden()) return tell("Show the texts first: press t.");
   if (named.matches("textarea")) named.focus();
   else named.click();
 });

@@ -23,6 +23,14 @@ let pending = "";
 let dialog;
 
 const go = (path) => { location.href = path; };
+const told = document.getElementById("news");
+const say = (why) => {  // shown until the next key or click
+  told.textContent = why;
+  told.className = "told";
+};
+for (const next of ["keydown", "pointerdown"]) {
+  document.addEventListener(next, () => { told.className = "visually-hidden"; }, true);
+}
 const row = () => document.querySelector("[data-here]");
 const desk = () => document.getElementById("desk");
 const here = (next) => {
@@ -39,6 +47,7 @@ const move = (step) => {
   const rows = [...document.querySelectorAll(ROWS)];
   const next = rows[Math.min(Math.max(rows.indexOf(row()) + step, 0), rows.length - 1)];
   if (!next) return;
+  if (next === row()) return say("There are no more rows on this page.");
   here(next);
   (next.querySelector("a, input") ?? next).focus();
   if (desk()?.firstElementChild) follow();
@@ -51,9 +60,9 @@ const shut = () => {  // the opened line, or else the chosen row
   row()?.querySelector("th a")?.focus();
 };
 const judge = (key) => {
-  const button = document.querySelector(`#desk [data-key='${key}']`);
-  if (document.documentElement.hasAttribute("data-revealed")) button?.click();
-  else if (button) document.getElementById("news").textContent = "Show the texts first: press t.";
+  const line = row()?.querySelector("input[name=line]")?.value, opened = desk()?.firstElementChild;
+  if (line && line !== opened?.dataset.line) return say(`Line ${line} is not open yet. Press Enter to open it.`);
+  opened?.querySelector(`[data-key='${key}']`)?.click();
 };
 const isOff = () => localStorage.getItem(OFF) !== null;
 const element = (name, textContent = "") => Object.assign(document.createElement(name), { textContent });
@@ -101,6 +110,15 @@ document.addEventListener("keydown", (event) => {
   if (name !== "Esc") event.preventDefault();  // the browser closes popovers by it
   act(typed);
 });
+
+// Nobody judges what nobody has read, by keys or mouse.
+document.addEventListener("click", (event) => {
+  const hidden = ":root:not([data-revealed]) .sensitive.block";
+  if (!event.target.closest?.("[data-reads]") || !document.querySelector(hidden)) return;
+  event.preventDefault();
+  event.stopPropagation();
+  say("Show the texts first: press t or “Show texts”.");
+}, true);
 
 // Shift and a click choose every row between.
 let last = null;

@@ -1,19 +1,21 @@
 // Texts are blurred until somebody asks for them; the choice holds for this page. A quotation and
 // its place in the other text light up together.
 const root = document.documentElement;
-const button = document.getElementById("reveal");
+const BUTTONS = "#reveal, [data-reveal]";
 const hide = (hidden) => {
   for (const text of document.querySelectorAll(".sensitive")) text.ariaHidden = hidden || null;
   for (const quote of document.querySelectorAll("mark[data-quote]")) quote.tabIndex = hidden ? -1 : 0;
 };
 const show = (revealed) => {
   root.toggleAttribute("data-revealed", revealed);
-  button.setAttribute("aria-pressed", String(revealed));
-  button.textContent = revealed ? "Hide texts" : "Show texts";
+  for (const one of document.querySelectorAll(BUTTONS)) {
+    one.setAttribute("aria-pressed", String(revealed));
+    one.textContent = revealed ? "Hide texts" : "Show texts";
+  }
   hide(!revealed);
 };
 const update = () => {
-  button.hidden = document.querySelector(".sensitive") === null;
+  document.getElementById("reveal").hidden = document.querySelector(".sensitive") === null;
   show(root.hasAttribute("data-revealed"));
 };
 const light = ({ target, type }) => {
@@ -26,6 +28,9 @@ const light = ({ target, type }) => {
   }
 };
 for (const event of ["mouseover", "mouseout", "focusin", "focusout"]) document.addEventListener(event, light);
-button.addEventListener("click", () => show(!root.hasAttribute("data-revealed")));
+document.addEventListener("click", ({ target }) => {  // a text in the opened line shows itself, too
+  const hidden = ":root:not([data-revealed]) .opened .sensitive";
+  if (target.closest?.(`${BUTTONS}, ${hidden}`)) show(!root.hasAttribute("data-revealed"));
+});
 for (const news of ["touchstone:changed", "touchstone:marked"]) document.addEventListener(news, update);
 update();
