@@ -127,9 +127,11 @@ def object_of(raw: bytes, number: int) -> dict[str, Any]:
     """Parse a line as a JSON object. Raises ValueError with the line's number."""
     try:
         parsed = json.loads(raw, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        at = f"{error.msg} at character {error.pos + 1}"
+        raise ValueError(f"line {number} is not JSON: {at}") from None
     except (ValueError, RecursionError) as error:
-        reason = f"{error.msg} at character {error.pos + 1}" if hasattr(error, "msg") else error
-        raise ValueError(f"line {number} is not JSON: {reason}") from None
+        raise ValueError(f"line {number} is not JSON: {error}") from None
     if not isinstance(parsed, dict):
         raise ValueError(f"line {number} is not a JSON object")
     return parsed
