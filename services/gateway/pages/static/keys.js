@@ -119,27 +119,3 @@ document.addEventListener("click", (event) => {
   event.stopPropagation();
   say("Show the texts first: press t or “Show texts”.");
 }, true);
-
-// Shift and a click choose every row between.
-let last = null;
-document.addEventListener("click", (event) => {
-  const box = event.target.closest?.(".results input[name=line]");
-  if (!box) return;
-  const boxes = [...document.querySelectorAll(".results input[name=line]")];
-  if (event.shiftKey && last !== null) {
-    const [from, to] = [boxes.indexOf(last), boxes.indexOf(box)].sort((a, b) => a - b);
-    for (const one of boxes.slice(Math.max(from, 0), to + 1)) one.checked = box.checked;
-  }
-  last = box;
-});
-const offerCopies = () => {
-  for (const one of document.querySelectorAll("[data-copy]")) one.hidden = !navigator.clipboard;
-};
-document.addEventListener("click", async (event) => {
-  const one = event.target.closest?.("[data-copy]");
-  if (!one) return;
-  await navigator.clipboard.writeText(location.href);
-  one.textContent = "Copied";
-});
-document.addEventListener("touchstone:changed", offerCopies);
-offerCopies();
