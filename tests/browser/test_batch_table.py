@@ -199,6 +199,19 @@ def row_batch(open_gateway: str, engine: Engine) -> tuple[str, str]:
     return open_gateway, f"/batches/{make_batch(engine, [0.9, 0.2, 0.5])[0]}"
 
 
+def _is_refused(page: Page) -> None:
+    """Neither a key nor the mouse answers while the texts are hidden."""
+    for by_key in (True, False):
+        if by_key:
+            page.keyboard.press("d")
+        else:
+            page.locator("#desk [data-key=d]").click()
+        expect(page.locator(".told")).to_contain_text("Show the texts first")
+        expect(page.locator(".told")).to_be_in_viewport(ratio=1)
+        page.keyboard.press("Shift")
+        expect(page.locator(".told")).to_have_count(0)
+
+
 def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     row_batch: tuple[str, str], visits: Visits
 ) -> None:
@@ -220,12 +233,7 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     assert explanation is not None
     assert post["y"] == explanation["y"]  # side by side
     assert grave(page) == []
-    for answer in (lambda: page.keyboard.press("d"), desk.locator("[data-key=d]").click):
-        answer()
-        expect(page.locator(".told")).to_contain_text("Show the texts first")
-        expect(page.locator(".told")).to_be_in_viewport(ratio=1)
-        page.keyboard.press("Shift")
-        expect(page.locator(".told")).to_have_count(0)
+    _is_refused(page)
     expect(desk.locator("[role=status]")).to_have_text("Is the verdict right?")
     page.keyboard.press("t")
     give_name(page)
