@@ -60,7 +60,7 @@ def test_a_refusal_stands_on_the_page(waiting: Page) -> None:
 def test_without_a_network_the_page_says_that_nothing_was_sent(waiting: Page) -> None:
     waiting.route("**/cancel", lambda one: one.abort())
     waiting.get_by_role("button", name="Cancel this batch").click()
-    expect(waiting.locator("form [role=alert]")).to_contain_text("nothing was sent")
+    expect(waiting.get_by_role("alert")).to_contain_text("nothing was sent")
     waiting.unroute("**/cancel")
     waiting.get_by_role("button", name="Cancel this batch").click()
     expect(waiting.locator("#live")).to_contain_text("cancelling")

@@ -45,7 +45,10 @@
   on("sendError", (detail) => {
     if (!isForm(detail)) return leave(detail);
     const textContent = "The service cannot be reached, so nothing was sent. Try again.";
-    detail.elt.prepend(Object.assign(document.createElement("p"), { className: "error", role: "alert", textContent }));
+    const alert = Object.assign(document.createElement("p"), { className: "error", role: "alert", textContent });
+    const live = detail.elt.closest("#live");  // is replaced when its batch or job goes on
+    if (live) live.before(alert);
+    else detail.elt.prepend(alert);
   });
   on("historyCacheMiss", ({ xhr }) => { xhr.onerror = reload; });
   on("historyCacheMissLoad", () => kept.set("content", keep(content())));
