@@ -100,7 +100,7 @@ class Paper(Protocol):
         ...
 
     def requests(self, case: Case, answers: Answers, options: RunOptions) -> Iterator[PaperRequest]:
-        """Yield all requests that are possible with the answers so far. Raises Incomplete, and
+        """Yield all requests that can be sent with the answers so far. Raises Incomplete, and
         ValueError for an unknown gold label."""
         ...
 

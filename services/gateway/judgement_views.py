@@ -257,7 +257,7 @@ def origin_of(request: Request, caller: Caller, reviewer: str | None) -> Origin:
     of_key = None if caller.key is None else caller.key.reviewer
     if of_key is not None and reviewer is not None and reviewer != of_key:
         raise BadInput(
-            "this key can only send judgements of its own reviewer; leave out `reviewer`",
+            "this key can only send judgements by its own reviewer; leave out `reviewer`",
             pointer="/reviewer",
         )
     who = of_key or (reviewer or "").strip()

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import expect
-from sqlalchemy import Engine, select
+from sqlalchemy import Engine
 
 from services.registry import metrics
 from shared.ledger.tables import jobs
 from tests.browser.conftest import Filled, Visits, example, put
 from tests.browser.keyboard import grave
 from tests.browser.timing import Record, elements, tell
-from tests.gateway.judged import make_batch
+from tests.gateway.judged import make_batch, quote_found
 from tests.servers import finish_next
 
 HOSTILE = "<script>alert(1)</script> \"quoted\" 'too' \u202eright to left\u202c مرحبا \U0001f600"
@@ -83,14 +83,7 @@ def test_a_quotation_and_its_place_in_the_post_light_up_together(
 ) -> None:
     said = 'It says "quite friendly". Conclusion: the text is non-hateful.'
     batch_id, [job_id] = make_batch(engine, [0.9], explanation=said)
-    start = len("post number 1 is ")
-    quote = {
-        "kind": "quote", "offsets_into": "text", "start": start, "end": start + 14,
-        "text": "quite friendly", "quoted_as": "quite friendly", "match": "exact", "value": 1.0,
-    }  # fmt: skip
-    with engine.begin() as connection:
-        result = connection.execute(select(jobs.c.result)).scalar_one() | {"evidence": [quote]}
-        connection.execute(jobs.update().values(result=result))
+    quote_found(engine)
     page = visits(open_gateway)
     for address in (f"/jobs/{job_id}", f"/batches/{batch_id}"):
         page.goto(address)
@@ -100,7 +93,7 @@ def test_a_quotation_and_its_place_in_the_post_light_up_together(
         expect(marks).to_have_count(2)
         place, quotation = marks.first, marks.last
         expect(quotation).to_have_attribute("tabindex", "-1")
-        page.get_by_role("button", name="Show texts").click()
+        page.locator("#reveal").click()
         expect(quotation).to_have_attribute("tabindex", "0")
         for one, other in ((quotation, place), (place, quotation)):
             one.hover()

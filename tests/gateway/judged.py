@@ -127,3 +127,15 @@ def run_reports(engine: Engine, metric: str = METRIC) -> list[str]:
     for job_id in ids:
         run_job(job_id, own.contract, own.score, MessageDelivery(batch=False, again=False))
     return ids
+
+
+def quote_found(engine: Engine) -> None:
+    """Let the result of the only job have a quotation, "quite friendly", that is in its post."""
+    start = len("post number 1 is ")
+    quote = {
+        "kind": "quote", "offsets_into": "text", "start": start, "end": start + 14,
+        "text": "quite friendly", "quoted_as": "quite friendly", "match": "exact", "value": 1.0,
+    }  # fmt: skip
+    with engine.begin() as connection:
+        result = connection.execute(select(jobs.c.result)).scalar_one() | {"evidence": [quote]}
+        connection.execute(jobs.update().values(result=result))

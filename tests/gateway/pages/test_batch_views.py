@@ -31,7 +31,7 @@ from shared.ledger.tables import jobs, result_facts, review_items
 from shared.reports.pages.report_design import CountBars, Forest, HistogramBars
 from tests.batches import MINUTE
 from tests.gateway.conftest import Opens
-from tests.gateway.judged import make_batch, run_reports
+from tests.gateway.judged import make_batch, quote_found, run_reports
 from tests.gateway.pages.test_pages import created, entered, stranger, token
 from tests.gateway.results import a_report
 
@@ -369,14 +369,7 @@ def test_quotations_sent_as_fields_are_marked_in_both_texts(
 ) -> None:
     fields = {"decision": "non-hateful", "quotes": ["quite friendly"], "text": "It greets people."}
     batch_id, [job_id] = make_batch(engine, [0.9], explanation=fields)
-    start = len("post number 1 is ")
-    quote = {
-        "kind": "quote", "offsets_into": "text", "start": start, "end": start + 14,
-        "text": "quite friendly", "quoted_as": "quite friendly", "match": "exact", "value": 1.0,
-    }  # fmt: skip
-    with engine.begin() as connection:
-        result = connection.execute(select(jobs.c.result)).scalar_one() | {"evidence": [quote]}
-        connection.execute(jobs.update().values(result=result))
+    quote_found(engine)
     table = client.get(f"/batches/{batch_id}").text  # the results table is written
     assert re.search('class="snippet said">.*>It greets people.<', table)
     line = client.get(f"/batches/{batch_id}?open=1").text

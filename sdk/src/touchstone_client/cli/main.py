@@ -191,7 +191,7 @@ def _version(url: str | None) -> int:
 
 
 def _usage(error: CycloptsError) -> str:
-    """Return what is wrong with the command line, and the command that prints its help."""
+    """Return the fault of the command line, and the command that prints its help."""
     if isinstance(error, UnknownOptionError):  # suggest the options of all commands, too
         error.argument_collection.extend(app.meta.assemble_argument_collection())
     command = " ".join(["touchstone", *(error.command_chain or ())])
