@@ -1,9 +1,10 @@
-"""Compares the throughput of HateXScore through the whole service with scoring in one batch in this
-process.
+"""Measures HateXScore through the whole service, on explanations in the styles of real ones.
 
-`python -m bench.hatexscore`: the last line is JSON. Paired: in every round each number of clients
-and the in-process batch take their turn on the same posts; medians over rounds. Target: 64 clients
-reach 60 % of the in-process throughput.
+`python -m bench.hatexscore`: the last line is JSON. 1, 8, 16 and 64 clients send the requests of
+`bench/corpus.jsonl`, each one at a time: jobs per second, latencies, and the processor time of a
+job in each process. Then one client sends requests alone, and beside a batch of 1,000 lines.
+Targets: at 16 clients 20 jobs per second and 100 ms of processor time where the processor
+multiplies bfloat16, else 10 and 200 ms; p95 beside the batch at most three times that alone.
 """
 
 from __future__ import annotations
@@ -13,122 +14,124 @@ import json
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from itertools import cycle, islice
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import httpx
-import torch
+import psutil
 
+from bench.corpus import Json, bodies
 from bench.environment import environment
-from cli.stack.stack import running
-from services.hatexscore.contract import HatexscoreRequest
-from services.hatexscore.metric import SERVICE
-from services.inference.local_models import LocalModels
-from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
+from cli.stack.stack import Stack, running
 from shared.process import telemetry
+from shared.process.numerics import computes_bfloat16
 from shared.process.settings import settings
 
-score_batch = SERVICE.score_batch
-
-EXAMPLES = Path("examples/posts.jsonl")
-CLIENTS = (1, 8, 64)
-WAIT = {"Prefer": "wait=30"}
-
-Json = dict[str, Any]
+CLIENTS = (1, 8, 16, 64)
+BATCH = 1_000
+PATH = "/v1/scores/hatexscore"
+BEGIN_SECONDS = 5.0  # until the batch fills the worker
 
 
-@dataclass
-class Turn:
-    rates: list[float] = field(default_factory=list)  # jobs per second
-    seconds: list[float] = field(default_factory=list)  # latency of every job
-
-    @property
-    def rate(self) -> float:
-        return statistics.median(self.rates)
-
-    def figures(self) -> dict[str, float]:
-        """Return the throughput, and the latency if jobs were sent one by one."""
-        found = {"jobs_per_second": round(self.rate, 2)}
-        if len(self.seconds) > 1:
-            cuts = statistics.quantiles(self.seconds, n=20, method="inclusive")
-            found |= {"p50_seconds": round(cuts[9], 3), "p95_seconds": round(cuts[18], 3)}
-        return found
+def processor_seconds(stack: Stack) -> Counter[str]:
+    """Return the processor seconds so far of every process of the service, by the module it
+    runs."""
+    postmaster = int((stack.folder / "postgres" / "postmaster.pid").read_text().split()[0])
+    database = psutil.Process(postmaster)
+    seconds: Counter[str] = Counter()
+    for process in [database, *database.children(recursive=True)]:
+        seconds["postgres"] += sum(process.cpu_times()[:2])
+    for process in psutil.Process().children(recursive=True):
+        line = process.cmdline()
+        if "postgres" not in line[0]:
+            name = line[line.index("-m") + 1] if "-m" in line else Path(line[0]).name
+            seconds[name] += sum(process.cpu_times()[:2])
+    return seconds
 
 
-def bodies(number: int) -> list[Json]:
-    rows = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
-    made = []
-    for place, row in enumerate(islice(cycle(rows), number)):
-        body = {name: value for name, value in row.items() if name != "id"}
-        made.append(body | {"text": f"{place} {row['text']}", "seed": place})
-    return made
+def score(client: httpx.Client, body: Json) -> float:
+    """Send a request and wait for its result. Return the seconds that this took."""
+    started = time.perf_counter()
+    job = client.post(PATH, json=body, headers={"Prefer": "wait=30"}).json()
+    while job["status"] not in ("succeeded", "failed"):
+        time.sleep(0.02)
+        job = client.get(f"/v1/jobs/{job['id']}").json()
+    assert job["status"] == "succeeded", job["error"]
+    return time.perf_counter() - started
 
 
-def through_service(url: str, work: Sequence[Json], clients: int, turn: Turn) -> None:
-    def post(body: Json) -> float:
-        started = time.perf_counter()
-        answer = client.post("/v1/scores/hatexscore", json=body, headers=WAIT)
-        while (job := answer.json())["status"] not in ("succeeded", "failed"):
-            answer = client.get(f"/v1/jobs/{job['id']}")
-            time.sleep(0.05)
-        assert job["status"] == "succeeded", job["error"]
-        return time.perf_counter() - started
-
+def measured(stack: Stack, work: Sequence[Json], clients: int) -> Json:
+    """Send the requests from a number of clients at a time. Return the figures of a job."""
     limits = httpx.Limits(max_connections=clients, max_keepalive_connections=clients)
     with (
-        httpx.Client(base_url=url, timeout=120, limits=limits) as client,
+        httpx.Client(base_url=stack.url, timeout=120, limits=limits) as client,
         ThreadPoolExecutor(clients) as pool,
     ):
-        started = time.perf_counter()
-        turn.seconds += list(pool.map(post, work))
-        turn.rates.append(len(work) / (time.perf_counter() - started))
+        before, started = processor_seconds(stack), time.perf_counter()
+        seconds = list(pool.map(lambda body: score(client, body), work))
+        elapsed = time.perf_counter() - started
+        used = processor_seconds(stack) - before
+    cuts = statistics.quantiles(seconds, n=20, method="inclusive")
+    return {
+        "jobs_per_second": round(len(work) / elapsed, 2),
+        "p50_seconds": round(cuts[9], 3),
+        "p95_seconds": round(cuts[18], 3),
+        "processor_ms": round(1_000 * used.total() / len(work), 1),
+        "by_process_ms": {
+            name: round(1_000 * spent / len(work), 1) for name, spent in used.most_common()
+        },
+    }
 
 
-def in_process(work: Sequence[Json], turn: Turn) -> None:
-    requests = [HatexscoreRequest.model_validate(body) for body in work]
-    started = time.perf_counter()
-    score_batch(requests)
-    turn.rates.append(len(work) / (time.perf_counter() - started))
-
-
-def measured(url: str, jobs: int, rounds: int) -> dict[str, Turn]:
-    turns = {name: Turn() for name in _names()}
-    for number in range(rounds + 1):
-        kept = turns if number else {name: Turn() for name in _names()}
-        in_process(bodies(jobs), kept["batch"])
-        for clients in CLIENTS:
-            work = bodies(jobs if clients > 1 else max(12, jobs // 4))
-            through_service(url, work, clients, kept[f"clients{clients}"])
-    return turns
-
-
-def _names() -> Iterator[str]:
-    yield "batch"
-    yield from (f"clients{clients}" for clients in CLIENTS)
+@contextmanager
+def batch(stack: Stack, work: Sequence[Json]) -> Iterator[None]:
+    """Keep a batch of these lines running in the service during the block."""
+    lines = [
+        json.dumps({"custom_id": str(number), "method": "POST", "url": PATH, "body": body})
+        for number, body in enumerate(work)
+    ]
+    with httpx.Client(base_url=stack.url, timeout=120) as client:
+        files = {"file": ("in.jsonl", "\n".join(lines))}
+        sent = client.post("/v1/files", data={"purpose": "batch"}, files=files)
+        asked = {"input_file_id": sent.raise_for_status().json()["id"], "endpoint": PATH}
+        asked["completion_window"] = "24h"
+        made = client.post("/v1/batches", json=asked).raise_for_status().json()
+        time.sleep(BEGIN_SECONDS)
+        yield
+        state = client.get(f"/v1/batches/{made['id']}").json()
+        assert state["status"] == "in_progress", state["status"]  # else nothing ran beside
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.hatexscore", description=__doc__)
-    parser.add_argument("--jobs", type=int, default=192, help="in a turn (default 192)")
-    parser.add_argument("--rounds", type=int, default=3, help="after a warm-up (default 3)")
-    asked = parser.parse_args()
+    parser.add_argument("--jobs", type=int, default=300, help="for a number of clients")
+    jobs = parser.parse_args().jobs
     telemetry.configure_logging("warning", "console")
-    ports.bind(LocalModels(load_catalogue(settings().models_file)))
     free = settings().model_copy(update={"port": 0})
+    texts = iter(bodies(2_000 + (len(CLIENTS) + 3) * jobs))  # no text is sent twice
+
+    def take(number: int) -> list[Json]:
+        return [next(texts) for _ in range(number)]
+
     with tempfile.TemporaryDirectory() as folder, running(Path(folder), free) as stack:
-        turns = measured(stack.url, asked.jobs, asked.rounds)
-    batch = turns["batch"].rate
+        measured(stack, take(32), 8)  # loads the models
+        figures = {
+            f"clients{clients}": measured(stack, take(jobs if clients > 1 else jobs // 4), clients)
+            for clients in CLIENTS
+        }
+        with batch(stack, take(BATCH)):
+            figures["beside_batch"] = measured(stack, take(jobs // 4), 1)
     ratios = {
-        f"clients{clients}_vs_batch": round(turns[f"clients{clients}"].rate / batch, 3)
-        for clients in CLIENTS
+        "jobs_per_second_at_16": figures["clients16"]["jobs_per_second"],
+        "processor_ms_at_16": figures["clients16"]["processor_ms"],
+        "p95_beside_batch": round(
+            figures["beside_batch"]["p95_seconds"] / figures["clients1"]["p95_seconds"], 2
+        ),
     }
-    figures = {name: turn.figures() for name, turn in turns.items()}
-    about = environment(torch=torch.__version__, dtype="float32", jobs=asked.jobs)
+    about = environment(jobs=jobs, dtype=settings().dtype, bfloat16=computes_bfloat16())
     print(
         json.dumps(
             {"bench": "hatexscore", "ratios": ratios, "figures": figures, "environment": about}
