@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
-from typing import get_args
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import cast, get_args
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from shared.contracts.calls import (
 from shared.contracts.errors import BadInput, Unavailable
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse
+from shared.models import ports
 from shared.models.catalogue.entry import Ability
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
@@ -33,6 +35,17 @@ from shared.models.word_rows import judged_words
 
 USE = ModelUse(name="fake", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 KINDS: dict[str, ModelKind] = {"fake": "classifier", "lm": "causal", "alike": "similarity"}
+
+
+@contextmanager
+def bound_models(models: object) -> Iterator[None]:
+    """Bind these models while the block runs, and then those of before."""
+    before = ports._Binding.models
+    ports.bind(cast(ports.Models, models))
+    try:
+        yield
+    finally:
+        ports.bind(before)
 
 
 def share(text: str) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shared.models.catalogue.catalogue import load_catalogue
-from shared.models.ports import bind
+from tests.fakes import bound_models
 from tests.shared.models.openai.computing import ClassifierDouble, LanguageModelDouble, Style
 from tests.shared.models.openai.stub import listening
 
@@ -76,11 +76,8 @@ class TinyJudges:
     @contextmanager
     def bound(self) -> Iterator[TinyJudges]:
         """Bind them for a while."""
-        bind(self.models)
-        try:
+        with bound_models(self.models):
             yield self
-        finally:
-            bind(None)
 
     def shares(self, prompt: str) -> list[float]:
         """(L,) P of each label: its verbalizers' next-token probabilities, from the raw network."""

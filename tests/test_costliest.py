@@ -4,7 +4,7 @@ the estimate says, and the metrics' own work grows no faster than the estimate."
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,10 +24,9 @@ from services.ice.contract import CONTRACT as ICE
 from services.ice.metric import SERVICE as ICE_SERVICE
 from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.contracts.request_cost import WorkLimit
-from shared.models import ports
-from shared.models.ports import Floats, Models
+from shared.models.ports import Floats
 from shared.readers.model import OUTPUTS
-from tests.fakes import FakeModel, FakeModels
+from tests.fakes import FakeModel, FakeModels, bound_models
 from tests.flat_requests import flat_request
 from tests.ice.planted import planted, word
 
@@ -72,9 +71,8 @@ def model() -> Iterator[Counting]:
     """Bound as every model."""
     one, every = Counting(), FakeModels()
     every.model = one
-    ports.bind(cast(Models, every))
-    yield one
-    ports.bind(None)
+    with bound_models(every):
+        yield one
 
 
 def accepted(metric: Any, **fields: Any) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 import pytest
 
 from services.registry import metrics, service
-from services.worker import local
 from shared.contracts.messages import Report
-from shared.models import ports
-from shared.models.catalogue.catalogue import load_catalogue
+
+pytestmark = pytest.mark.usefixtures("_embedded_models")
 
 ROOT = Path(__file__).parents[1]
 DECISIVE = ("holds_up", "problem_found")
@@ -26,13 +24,6 @@ NOT_TESTED = {  # examples that show a check without an answer
     ("hlv", "a classifier as the judge"),
     ("ice", "attention, which might be chance"),
 }
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _embedded() -> Iterator[None]:
-    ports.bind(local(load_catalogue(ROOT / "models.toml")))
-    yield
-    ports.bind(None)
 
 
 def judged(metric: str, body: dict[str, Any]) -> Report:

@@ -23,7 +23,8 @@ from services.explanations.contract import ExplanationsRequest
 from services.explanations.service import SERVICE as EXPLANATIONS
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
-from shared.models.ports import bind, models
+from shared.models.ports import models
+from tests.fakes import bound_models
 from tests.promises import as_promised
 from tests.tiny_models.causal import CAUSAL, STEEP, save_causal
 
@@ -69,9 +70,8 @@ def models_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _bound(models_file: Path) -> Iterator[None]:
-    bind(local(load_catalogue(models_file)))
-    yield
-    bind(None)
+    with bound_models(local(load_catalogue(models_file))):
+        yield
 
 
 def request(**more: Any) -> ConsistencyRequest:

@@ -16,9 +16,9 @@ from services.consistency.contract import ConsistencyRequest
 from services.consistency.metric import SERVICE
 from services.consistency.report import ConsistencyResult
 from shared.contracts.answers import stored_result
-from shared.models.ports import bind
 from shared.process.settings import Settings
 from tests.batches import WorkedScene
+from tests.fakes import bound_models
 from tests.gateway.serving import serving
 from tests.judges import likely_words
 from tests.patience import SECONDS
@@ -58,9 +58,8 @@ def body(tiny_server: LocalModels) -> dict[str, Any]:
 
 @pytest.fixture
 def _bound(tiny_server: LocalModels) -> Iterator[None]:
-    bind(tiny_server)
-    yield
-    bind(None)
+    with bound_models(tiny_server):
+        yield
 
 
 def scored(body: dict[str, Any], model: str) -> ConsistencyResult:

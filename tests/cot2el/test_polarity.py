@@ -16,9 +16,9 @@ from services.cot2el.segmentation import Language
 from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
-from shared.models import ports
 from shared.text.changed_meaning import negations
 from tests.cot2el.writers import Negations, bound, sent
+from tests.fakes import bound_models
 from tests.shipped import shipped_models
 
 
@@ -180,12 +180,8 @@ DATA = Path(__file__).parents[3] / "shared" / "data"
 @pytest.mark.nightly
 @pytest.mark.skipif(not DATA.exists(), reason="no shared data on this machine")
 def test_sentences_with_a_not_more_are_dropped_and_others_kept() -> None:
-    before = ports._Binding.models
-    ports.bind(shipped_models())
-    try:
+    with bound_models(shipped_models()):
         found = measured(DATA, "nli")
-    finally:
-        ports.bind(before)
     assert found["originals"]["share"] >= 0.95
     assert found["negated"]["share"] <= 0.30
     assert found["other_items"]["share"] <= 0.05

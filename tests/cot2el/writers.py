@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from shared.contracts.calls import Completion, Example, Pair, Prompt, Sampling
 from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelUse
-from shared.models import ports
 from shared.models.label_readout import of_head
-from shared.models.ports import Floats, Models, bind
+from shared.models.ports import Floats
 from shared.text.changed_meaning import negations
+from tests.fakes import bound_models
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 NLI_USE = USE.model_copy(update={"name": "embedded-nli"})
@@ -153,10 +153,6 @@ class StubModels:
 @contextmanager
 def bound(writer: StubWriter | None = None, nli: Negations | None = None) -> Iterator[StubModels]:
     """Bind these models for a while."""
-    before = ports._Binding.models  # what an outer block has bound
     made = StubModels(writer or StubWriter(), Letters(), nli or Negations())
-    bind(cast(Models, made))
-    try:
+    with bound_models(made):
         yield made
-    finally:
-        bind(before)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse, Report
 from shared.ledger.leases import Claim
 from shared.models.label_readout import of_head
-from shared.models.ports import Models, bind
 from shared.worker.job import Success, ending
+from tests.fakes import bound_models
 from tests.haf.fake import completion, use
 from tests.shipped import shipped_models
 
@@ -73,17 +73,12 @@ def of_own_job(metric: str, body: dict[str, Any]) -> Report:
     return contract.report.model_validate(end.result)
 
 
-def shipped() -> Models:
-    """Those that ship with the service, loaded once."""
-    return shipped_models()
-
-
 class ScriptedModels:
     """The port `Models`: one scripted causal model, the others as they are."""
 
     def __init__(self, model: Scripted) -> None:
         self._model = model
-        self._others = shipped()
+        self._others = shipped_models()
 
     def kind(self, name: str) -> ModelKind:
         return "causal" if name == NAME else self._others.kind(name)
@@ -108,8 +103,5 @@ class ScriptedModels:
 def saying(says: str | Exception, **more: Any) -> Iterator[Scripted]:
     """Bind the scripted model for a while."""
     model = Scripted(says, **more)
-    bind(cast(Models, ScriptedModels(model)))
-    try:
+    with bound_models(ScriptedModels(model)):
         yield model
-    finally:
-        bind(None)

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from services import worker
 from shared.process.settings import Settings
 from tests.batches import Json, WorkedScene
-from tests.explanations.scripted import NAME, ScriptedModels, saying
+from tests.explanations.scripted import saying
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
 
@@ -82,9 +82,3 @@ def test_a_job_s_page_shows_how_it_ended(scene: Answered) -> None:
         scene.work()
         page = scene.client.get(f"/jobs/{job}")
         assert (page.status_code, says in page.text) == (200, True)
-
-
-def test_scripted_models_know_the_others() -> None:
-    with saying(HATEFUL) as model:
-        assert ScriptedModels(model).kind(NAME) == "causal"
-        assert ScriptedModels(model).kind("embedded-hate") == "classifier"

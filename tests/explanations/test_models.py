@@ -17,6 +17,7 @@ from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.ports import bind
 from tests.explanations.scripted import of_own_job
+from tests.fakes import bound_models
 from tests.haf.test_conversation import ENTRIES, TEXT
 from tests.haf.tiny_llama import STAGES, save
 from tests.shared.models.openai.recorded import Recorded
@@ -40,9 +41,8 @@ def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def _tiny_bound(tiny: Path) -> Iterator[None]:
-    bind(local(load_catalogue(tiny)))
-    yield
-    bind(None)
+    with bound_models(local(load_catalogue(tiny))):
+        yield
 
 
 @pytest.mark.usefixtures("_tiny_bound")

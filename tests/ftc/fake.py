@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from shared.contracts.errors import BadInput
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelUse
 from shared.models.label_readout import of_head
-from shared.models.ports import Models, bind
+from tests.fakes import bound_models
 
 Answer = Callable[[str, str], Sequence[float]]  # premise, hypothesis → E, N, C
 
@@ -104,8 +103,5 @@ class FakeModels:
 @contextmanager
 def bound(judge: FakeJudge, lm: FakeWriter | None = None) -> Iterator[FakeJudge]:
     """Bind the models for a while."""
-    bind(cast(Models, FakeModels(judge, lm)))
-    try:
+    with bound_models(FakeModels(judge, lm)):
         yield judge
-    finally:
-        bind(None)

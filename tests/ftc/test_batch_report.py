@@ -238,10 +238,6 @@ def test_skill_is_what_is_earned_of_the_room_above_the_best_other_answer() -> No
     assert (silent.skill, silent.gain and silent.gain.value) == ((), None)
 
 
-def test_a_worse_model_than_a_constant_has_negative_skill() -> None:
-    assert skills(list(map(neutral, GAMES)), always(2))["macro"].skill < 0
-
-
 def test_only_results_that_can_reach_the_level_are_counted() -> None:
     def knows(premise: str, hypothesis: str) -> list[float]:
         game = premise.split()[-1].strip(".") if premise else "nothing"

@@ -246,22 +246,6 @@ def test_phrases_of_your_own_fill_the_null() -> None:
     assert any("too few random phrases" in warning for warning in few.warnings)
 
 
-def test_the_histogram_counts_every_draw_of_the_null() -> None:
-    with bound(FakeJudge()):
-        some = [ask(variant="paper"), ask(**NEUTRAL, variant="paper")]
-        found = [m.null for r in score_batch(some) for m in r.counterfactuals]
-    for null in found:
-        assert null is not None
-        assert null.histogram is not None
-        counts = null.histogram.counts
-        assert sum(counts) == null.draws == 50
-        assert counts[0] > 0 < counts[-1]
-        assert null.histogram.low <= null.mean <= null.histogram.high
-        width = (null.histogram.high - null.histogram.low) / len(counts)
-        middles = null.histogram.low + width * (np.arange(len(counts)) + 0.5)
-        assert np.average(middles, weights=counts) == pytest.approx(null.mean, abs=width / 2)
-
-
 def test_a_saturated_model_has_a_histogram_of_one_bin() -> None:
     with bound(FakeJudge(always(0))):
         null = score(ask(variant="paper")).counterfactuals[0].null
@@ -304,15 +288,6 @@ def test_a_model_without_the_labels_is_the_callers_mistake(labels: tuple[str, ..
 def test_without_models_a_job_must_wait() -> None:
     with pytest.raises(Unavailable):
         score(ask())
-
-
-@pytest.mark.parametrize("name", CONTRACT.examples)
-def test_the_examples_of_the_contract_score(name: str) -> None:
-    with bound(FakeJudge()):
-        report = score(FtcRequest.model_validate(CONTRACT.examples[name]))
-    assert report.score is not None
-    assert report.control is not None
-    assert report.control.null_win_rate is not None
 
 
 @pytest.mark.parametrize("explanation", ["A curve is a bend.", "It is what it is."])

@@ -2,23 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from services.registry import metrics, service
 from shared.contracts.answers import stored_result
-from shared.models import ports
 from shared.reports.metric import Metric
 from tests.gateway.results import recorded
-from tests.shipped import shipped_models
 
-
-@pytest.fixture(scope="module", autouse=True)
-def _models() -> Iterator[None]:
-    ports.bind(shipped_models())
-    yield
-    ports.bind(None)
+pytestmark = pytest.mark.usefixtures("_embedded_models")
 
 
 @pytest.mark.parametrize("name", sorted(metrics()))

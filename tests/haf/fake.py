@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +15,9 @@ from shared.contracts.calls import Completion, Pair, Prompt, Sampling, WrittenTo
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import ModelKind, ModelUse
 from shared.models.catalogue.catalogue import READER
-from shared.models.ports import Floats, Models, bind
+from shared.models.ports import Floats
 from shared.readers.model import OUTPUTS
+from tests.fakes import bound_models
 
 TOXIC = "The text is toxic.\n\n1. It calls the neighbours lazy.\n2. It wants them gone from here."
 PLAIN = "The text is not toxic.\n\n1. It describes the weather only.\n2. It attacks nobody at all."
@@ -159,11 +160,8 @@ class FakeModels:
 def bound(**more: Any) -> Iterator[FakeModels]:
     """Bind the fakes for a while."""
     fakes = FakeModels(**more)
-    bind(cast(Models, fakes))
-    try:
+    with bound_models(fakes):
         yield fakes
-    finally:
-        bind(None)
 
 
 def response(text: str) -> dict[str, Any]:

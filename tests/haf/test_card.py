@@ -17,7 +17,7 @@ NAMES = dict(zip(METRICS, ("SoS", "DiS", "UII", "UEI", "RS", "RN"), strict=True)
 
 pytestmark = [
     pytest.mark.skipif(not FILES, reason="no golden numbers on this machine"),
-    pytest.mark.usefixtures("reader"),
+    pytest.mark.usefixtures("_embedded_models"),
 ]
 
 

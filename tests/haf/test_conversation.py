@@ -12,7 +12,7 @@ from services.haf.metric import SERVICE
 from services.haf.report import HafResult
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
-from shared.models.ports import bind
+from tests.fakes import bound_models
 from tests.haf.tiny_llama import save
 
 score = SERVICE.score
@@ -44,9 +44,8 @@ def models_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def _bound(models_file: Path) -> Iterator[None]:
-    bind(local(load_catalogue(models_file)))
-    yield
-    bind(None)
+    with bound_models(local(load_catalogue(models_file))):
+        yield
 
 
 def ask(**more: object) -> HafRequest:

@@ -230,7 +230,7 @@ OTHER_STANCE = {
 }
 
 
-@pytest.mark.usefixtures("reader")
+@pytest.mark.usefixtures("_embedded_models")
 def test_robust_differs_only_where_the_card_says_so() -> None:
     decisions, reasons, stances = set(), set(), set()
     read = read_responses([(row["response"], STAGES[row["stage"]]) for row in rows()])

@@ -370,14 +370,6 @@ def test_without_models_brought_responses_must_wait() -> None:
         score(bring())
 
 
-@pytest.mark.parametrize("name", CONTRACT.examples)
-def test_the_examples_of_the_contract_score(name: str) -> None:
-    with bound():
-        report = score(HafRequest.model_validate(CONTRACT.examples[name]))
-    assert report.score is not None
-    json.dumps(report.model_dump(mode="json"), allow_nan=False)
-
-
 @pytest.mark.parametrize(
     "asked",
     [

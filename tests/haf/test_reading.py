@@ -14,7 +14,7 @@ from services.haf.report import Answer, Stage, Stance
 from tests.haf.fake import ENOUGH, MORE, PLAIN, TOXIC
 from tests.wording import Row, check, load
 
-pytestmark = pytest.mark.usefixtures("reader")
+pytestmark = pytest.mark.usefixtures("_embedded_models")
 
 ROWS = load(Path(__file__).parent / "data" / "responses.jsonl")
 FIRST = "It blames all neighbours at once."

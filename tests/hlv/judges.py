@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from shared.contracts.calls import Completion, Example, Prompt, Sampling, Writte
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse
 from shared.models.label_readout import of_head
-from shared.models.ports import Models, bind
+from tests.fakes import bound_models
 
 USE = ModelUse(name="stub", revision="1", sha256="0" * 64, device="cpu", dtype="float64")
 NLI = {"premise": "A dog sleeps on a red sofa.", "hypothesis": "An animal is at rest."}
@@ -149,8 +149,5 @@ class StubModels:
 def bound(judge: StubJudge | None = None) -> Iterator[StubJudge]:
     """Bind this judge for a while."""
     made = judge or StubJudge()
-    bind(cast(Models, StubModels(made)))
-    try:
+    with bound_models(StubModels(made)):
         yield made
-    finally:
-        bind(None)

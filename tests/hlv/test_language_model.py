@@ -11,7 +11,8 @@ from services.hlv import prompts
 from services.hlv.metric import SERVICE
 from services.worker import local
 from shared.models.catalogue.catalogue import load_catalogue
-from shared.models.ports import Models, bind
+from shared.models.ports import Models
+from tests.fakes import bound_models
 from tests.hlv.judges import GREEDY, NLI, OPTIONS, request
 
 score = SERVICE.score
@@ -30,9 +31,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Models]:
     entry = '[[models]]\nname = "stub"\nkind = "causal"\nsource = "path:weights"\ndevice = "cpu"\n'
     (folder / "models.toml").write_text(entry, encoding="utf-8")
     made = local(load_catalogue(folder / "models.toml"))
-    bind(made)
-    yield made
-    bind(None)
+    with bound_models(made):
+        yield made
 
 
 def test_first_tokens_are_those_of_the_model(models: Models) -> None:

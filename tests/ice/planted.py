@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 
@@ -23,11 +22,11 @@ from shared.contracts.calls import (
 )
 from shared.contracts.judgement import Judgement
 from shared.contracts.messages import ModelKind, ModelUse
-from shared.models import ports
 from shared.models.catalogue.entry import Ability
 from shared.models.label_readout import of_head
 from shared.models.ports import Floats
 from shared.models.word_rows import judged_words
+from tests.fakes import bound_models
 
 USE = ModelUse(name="planted", revision="1", sha256="0" * 64, device="cpu", dtype="float32")
 CLS, SEP, MASK, UNK, PAD = range(5)
@@ -159,8 +158,5 @@ class PlantedModels:
 def planted(probability: Planted = noise, **more: object) -> Iterator[PlantedJudge]:
     """Bound while the block runs."""
     judge = PlantedJudge(probability, **more)  # type: ignore[arg-type]
-    ports.bind(cast(ports.Models, PlantedModels(judge)))
-    try:
+    with bound_models(PlantedModels(judge)):
         yield judge
-    finally:
-        ports.bind(None)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -20,8 +20,8 @@ from services.ice.report import IceResult
 from shared.contracts.calls import Completion, Prompt, WrittenToken
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import ModelUse
-from shared.models import ports
 from shared.models.catalogue.catalogue import load_catalogue
+from tests.fakes import bound_models
 from tests.flat_requests import flat_request
 from tests.ice.planted import USE, PlantedJudge, PlantedModels
 from tests.ice.test_randomization_test import span, text_of
@@ -86,12 +86,8 @@ def fields(**more: Any) -> dict[str, Any]:
 
 
 def scored(*requests: dict[str, Any], language: NeighbourModel | None = None) -> list[IceResult]:
-    own = BothModels(PlantedJudge(), language or NeighbourModel())
-    ports.bind(cast(ports.Models, own))
-    try:
+    with bound_models(BothModels(PlantedJudge(), language or NeighbourModel())):
         return SERVICE.score_batch([flat_request(IceRequest, one) for one in requests])
-    finally:
-        ports.bind(None)
 
 
 def ratios(report: IceResult) -> tuple[float | None, float | None]:

@@ -15,7 +15,7 @@ from services.ice.model_calls import run_experiments
 from services.ice.report import IceResult, IceTest
 from services.ice.verdict import finding
 from shared.contracts.calls import Row, Tokens
-from shared.models import ports
+from tests.fakes import bound_models
 from tests.flat_requests import flat_request
 from tests.ice.planted import PlantedJudge, PlantedModels, planted, weighted
 from tests.ice.test_randomization_test import span, text_of
@@ -57,11 +57,8 @@ def random_request(number: int, **more: Any) -> IceRequest:
 
 
 def noisy(requests: list[IceRequest]) -> list[IceResult]:
-    ports.bind(PlantedModels(FastNoise()))  # type: ignore[arg-type]
-    try:
+    with bound_models(PlantedModels(FastNoise())):
         return [SERVICE.score(request) for request in requests]
-    finally:
-        ports.bind(None)
 
 
 def false_verdicts(count: int, **more: Any) -> tuple[float, float]:
@@ -210,11 +207,8 @@ def test_other_explanations_and_a_batch_change_only_the_correction() -> None:
 
 def test_random_rationales_are_nested_over_budgets() -> None:
     request = random_request(7, operators=["delete"], aspects=["sufficiency"], draws=60)
-    ports.bind(PlantedModels(FastNoise()))  # type: ignore[arg-type]
-    try:
+    with bound_models(PlantedModels(FastNoise())):
         [(experiment, _)] = run_experiments([request])
-    finally:
-        ports.bind(None)
     assert isinstance(experiment, Experiment)
     trials = experiment.of(experiment.explanations[0])
     for place in range(60):

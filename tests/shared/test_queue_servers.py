@@ -15,12 +15,12 @@ from pydantic import SecretStr, ValidationError
 from services.registry import process_settings
 from shared.contracts.calls import Example
 from shared.contracts.errors import Unavailable
-from shared.models import ports, remote
+from shared.models import remote
 from shared.models.remote import QueueModels, handle_call
 from shared.process.settings import Settings
 from shared.queue import broker
 from shared.queue.broker import JobMessage, queue_of
-from tests.fakes import FakeModel, FakeModels
+from tests.fakes import FakeModel, FakeModels, bound_models
 from tests.patience import SECONDS
 from tests.servers import redis_server
 from tests.shared.models.test_remote import CATALOGUE
@@ -112,13 +112,12 @@ def test_calls_and_replies_of_models_go_by_the_redis_of_the_models(
         body = json.loads(base64.b64decode(message["body"]))
         handle_call(*body[0])
 
-    ports.bind(FakeModels())
-    worker = threading.Thread(target=work)
-    worker.start()
     examples = [Example(text="a"), Example(text="bb")]
-    found = QueueModels(CATALOGUE).classifier("fake").judge(examples)
-    worker.join()
-    ports.bind(None)
+    with bound_models(FakeModels()):
+        worker = threading.Thread(target=work)
+        worker.start()
+        found = QueueModels(CATALOGUE).classifier("fake").judge(examples)
+        worker.join()
     expected = FakeModel().judge(examples)
     assert [list(one) for one in found] == [list(one) for one in expected]
     with first_of(parted) as first:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from shared.models.catalogue.catalogue import READER
-from shared.models.ports import Floats, Models, bind
+from shared.models.ports import Floats
 from shared.readers.model import OUTPUTS
+from tests.fakes import bound_models
 from tests.haf.fake import use
 
 WORDS = {  # a sentence with the word makes the disclosure
@@ -71,8 +72,5 @@ class SorModels:
 def reading_words(other: Any = None) -> Iterator[WordReader]:
     """Bind the fakes for a while."""
     reader = WordReader()
-    bind(cast(Models, SorModels(reader, other)))
-    try:
+    with bound_models(SorModels(reader, other)):
         yield reader
-    finally:
-        bind(None)

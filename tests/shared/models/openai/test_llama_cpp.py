@@ -28,11 +28,12 @@ from shared.models.openai.labels import LabelPosition, make_question
 from shared.models.openai.model import ServedLanguageModel, get_remote_model
 from shared.models.openai.protocol import LogprobEntry
 from shared.models.openai.scoring import Forced
-from shared.models.ports import LanguageModel, bind
+from shared.models.ports import LanguageModel
 from shared.models.remote import QueueModels
 from shared.models.server_check import probe, render
 from shared.models.server_connection import Json
 from shared.models.server_records import ServerAbilities
+from tests.fakes import bound_models
 from tests.flat_requests import flat_request
 from tests.judges import likely_words
 from tests.shared.models.openai.computing import LanguageModelDouble
@@ -213,14 +214,11 @@ def test_one_request_of_a_metric_scores_alike_here_and_behind_the_server(
         "control_draws": 3,
         "prompt": {"style": "raw", "user": user, "verbalizers": verbalizers},
     }
-    bind(tiny_server)
-    try:
+    with bound_models(tiny_server):
         here, there = (
             HATEXSCORE.score(flat_request(HatexscoreRequest, asked | {"model": name}))
             for name in ("own", "served")
         )
-    finally:
-        bind(None)
     assert here.score is not None
     assert there.score == pytest.approx(here.score, abs=1e-4)
     assert there.components.qf == pytest.approx(here.components.qf, abs=1e-4)
