@@ -24,13 +24,14 @@ from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
 from shared.worker import registered
 from shared.worker.job import MessageDelivery, run_job
+from tests.ledger import MINUTE as MINUTE
+from tests.ledger import must_claim
 
 Json = dict[str, Any]
 
 URL = "/v1/scores/hatexscore"
 FINAL = {"completed", "failed", "expired", "cancelled"}
 OWN = {"probabilities": {"original": 0.5, "masked": 0.5}, "explanation": "hateful"}
-MINUTE = timedelta(minutes=1)
 PATIENCE_SECONDS = 60.0  # a round of a test ends with its last step
 
 
@@ -120,8 +121,7 @@ class Scene:
                 select(jobs.c.id).where(jobs.c.status == "queued").order_by(jobs.c.id).limit(most)
             ).all()
             for row in queued:
-                claim = leases.claim(connection, row.id, lease=MINUTE, max_attempts=3)
-                assert claim is not None
+                claim = must_claim(connection, row.id)
                 text = claim.request["text"]
                 if text.startswith("bad"):
                     error = {"type": "x/invalid-request", "status": 422, "detail": "too bad"}

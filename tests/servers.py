@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from sqlalchemy import Engine
 
 from cli.stack.servers import Child, free_port, redis_child, redis_url
 from shared.ledger import jobs, leases
+from tests.ledger import must_claim
 from tests.patience import looks
 
 
@@ -49,10 +49,7 @@ def finish_next(engine: Engine, result: dict[str, Any]) -> None:
         with engine.begin() as connection:
             found, _more = jobs.page_of(connection, jobs.JobPage(limit=1, status="queued"))
             if found:
-                claim = leases.claim(
-                    connection, found[0].id, lease=timedelta(minutes=1), max_attempts=3
-                )
-                assert claim is not None
+                claim = must_claim(connection, found[0].id)
                 assert leases.succeed(connection, claim, result)
                 return
     raise RuntimeError("no job appeared")

@@ -10,7 +10,6 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import text
 
 from bench.agreement import difference
 from services.cot2el.contract import CONTRACT as COT2EL
@@ -31,6 +30,7 @@ from tests.explanations.reasoning_servers import (
     reasoning_servers,
 )
 from tests.inference.shapes import save_llama
+from tests.ledger import expire_lease
 from tests.patience import SECONDS, eventually
 
 pytestmark = pytest.mark.end_to_end
@@ -180,7 +180,5 @@ def test_a_worker_that_is_killed_while_a_chain_is_parsed_costs_no_second_answer(
 def expire(service: Service, job: str) -> None:
     """The dead worker's claim, at once."""
     engine = connect(service.database_url)
-    query = text("UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE id = :id")
-    with engine.begin() as connection:
-        connection.execute(query, {"id": job})
+    expire_lease(engine, job)
     engine.dispose()

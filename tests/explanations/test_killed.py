@@ -23,6 +23,7 @@ from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.worker.job import run_job
 from tests.explanations.scripted import NAME, Scripted, saying
+from tests.ledger import expire_lease, find_job
 
 HATEFUL = (
     'It says "immigrants are ruining our town", blaming immigrants for what goes wrong. '
@@ -48,22 +49,11 @@ def accept(engine: Engine, **more: Any) -> str:
         return jobs.accept(connection, CONTRACT.name, request, key=None, resend_after=hour).job.id
 
 
-def find(engine: Engine, job_id: str) -> Job:
-    with engine.begin() as connection:
-        return jobs.find(connection, job_id)
-
-
 def steps(engine: Engine, job_id: str) -> dict[str, str]:
     """Name → what is stored of it."""
     query = text("SELECT name, content FROM job_steps WHERE job_id = :id")
     with engine.begin() as connection:
         return {row.name: row.content for row in connection.execute(query, {"id": job_id})}
-
-
-def expire(engine: Engine, job_id: str) -> None:
-    query = text("UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE id = :id")
-    with engine.begin() as connection:
-        connection.execute(query, {"id": job_id})
 
 
 def die(*_: Any) -> Any:
@@ -78,14 +68,14 @@ def lose(engine: Engine, job_id: str, stage: str = "_score_metrics") -> Scripted
         pytest.raises(Killed),
     ):
         run_job(job_id, CONTRACT, SERVICE.score)
-    expire(engine, job_id)
+    expire_lease(engine, job_id)
     return model
 
 
 def finish(engine: Engine, job_id: str, says: str = HATEFUL) -> tuple[Job, Scripted]:
     with saying(says, p=(0.9, 0.1)) as model:
         run_job(job_id, CONTRACT, SERVICE.score)
-    return find(engine, job_id), model
+    return find_job(engine, job_id), model
 
 
 @pytest.mark.parametrize("private", [{}, PRIVATE], ids=["stored", "not stored"])
@@ -160,7 +150,7 @@ def test_a_worker_that_was_thought_dead_keeps_nothing(engine: Engine) -> None:
     with saying(HATEFUL, p=(0.9, 0.1)), mock.patch.object(explanations, "_write", slow):
         run_job(job_id, CONTRACT, SERVICE.score)
     assert steps(engine, job_id) == {}
-    assert find(engine, job_id).status == "running"
+    assert find_job(engine, job_id).status == "running"
 
 
 def test_what_another_version_was_told_is_not_taken(engine: Engine) -> None:
@@ -203,10 +193,10 @@ def test_a_killed_process_costs_no_second_generation(engine: Engine, tmp_path: P
     script = [sys.executable, "-c", KILLS_ITSELF, job_id, HATEFUL, str(told)]
     killed = subprocess.run([*script, "yes"], check=False, env=os.environ, timeout=300)
     assert killed.returncode == -signal.SIGKILL
-    assert find(engine, job_id).status == "running"
-    expire(engine, job_id)
+    assert find_job(engine, job_id).status == "running"
+    expire_lease(engine, job_id)
     subprocess.run([*script, "no"], check=True, env=os.environ, timeout=300)
-    ended = find(engine, job_id)
+    ended = find_job(engine, job_id)
     assert (ended.status, ended.attempts) == ("succeeded", 2)
     assert ended.result is not None
     assert [one["metric"] for one in ended.result["scores"]] == ["sor"]
@@ -229,10 +219,10 @@ def test_a_metric_s_own_job_asks_once_too(engine: Engine) -> None:
         pytest.raises(Killed),
     ):
         run_job(job_id, contract, score)
-    expire(engine, job_id)
+    expire_lease(engine, job_id)
     with saying("Something else.", p=(0.9, 0.1)) as second:
         run_job(job_id, contract, score)
-    ended = find(engine, job_id)
+    ended = find_job(engine, job_id)
     assert (len(first.prompts), len(second.prompts), ended.attempts) == (1, 0, 2)
     assert ended.result is not None
     assert ended.result["score"] is not None

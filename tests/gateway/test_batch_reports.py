@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 from concurrent.futures import ThreadPoolExecutor
-from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -20,6 +19,7 @@ from shared.queue import broker
 from tests.batches import Json, Scene, line
 from tests.gateway.judged import make_batch
 from tests.gateway.results import a_report
+from tests.ledger import must_claim
 
 PLOT = {
     "name": "means",
@@ -47,8 +47,7 @@ def end_report(scene: Scene, **end: Any) -> str:
         job_id = connection.execute(
             select(jobs.c.id).where(jobs.c.metric == "hatexscore-report", jobs.c.status == "queued")
         ).scalar_one()
-        claim = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
-        assert claim is not None
+        claim = must_claim(connection, job_id)
         if "error" in end:
             leases.fail(connection, claim, end["error"])
         else:

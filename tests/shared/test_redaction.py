@@ -16,11 +16,11 @@ from services.hatexscore.metric import SERVICE
 from shared.contracts.messages import Message, Trace
 from shared.contracts.redaction import RUN, repeats, without_text
 from shared.ledger import jobs, recovery
-from shared.ledger.jobs import Job
 from shared.ledger.tables import metadata
 from shared.worker.job import run_job
 from tests.echo_metric import ECHO, EchoRequest, echo
 from tests.flat_requests import flat_request
+from tests.ledger import find_job
 
 score = SERVICE.score
 
@@ -40,11 +40,6 @@ def accept(engine: Engine, content: str) -> str:
         ).job.id
 
 
-def find(engine: Engine, job_id: str) -> Job:
-    with engine.begin() as connection:
-        return jobs.find(connection, job_id)
-
-
 def everything(engine: Engine) -> str:
     """All that the ledger says, in one string."""
     tables = ("jobs", "idempotency_keys", "batches", "batch_lines", "files")
@@ -60,7 +55,7 @@ def test_after_the_score_no_text_is_left(engine: Engine) -> None:
     job_id = accept(engine, SECRET)
     assert SECRET in everything(engine)
     run_job(job_id, ECHO, echo)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert SECRET not in everything(engine)
     assert job.request["trace"]["span_id"] == SPAN
     assert job.result is not None
@@ -72,7 +67,7 @@ def test_after_the_score_no_text_is_left(engine: Engine) -> None:
 def test_after_a_failure_no_text_is_left_either(engine: Engine, content: str) -> None:
     job_id = accept(engine, content)
     run_job(job_id, ECHO, echo)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert (job.status, set(job.request)) == ("failed", KEPT)
 
 
@@ -100,7 +95,7 @@ def test_who_does_not_ask_keeps_the_request(engine: Engine) -> None:
     with engine.begin() as connection:
         job_id = jobs.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
     run_job(job_id, ECHO, echo)
-    assert find(engine, job_id).request == request
+    assert find_job(engine, job_id).request == request
 
 
 def leaves(value: Any) -> list[str]:

@@ -23,6 +23,7 @@ from shared.process.encryption import new_secret, sealer_of
 from shared.process.settings import Settings
 from tests.batches import Scene, line
 from tests.gateway.results import a_result
+from tests.ledger import must_claim
 from tests.patience import SECONDS, eventually
 from tests.push_destinations import destination, scores_of
 from tests.receivers import Receiver, receiving
@@ -55,8 +56,7 @@ def ended(
     job_id = jobs.new_id()
     with engine.begin() as connection:
         jobs.insert_job(connection, job_id, "hatexscore", asked | request, FAR)
-        claim = leases.claim(connection, job_id, lease=FAR, max_attempts=3)
-        assert claim is not None
+        claim = must_claim(connection, job_id)
         if result is None:
             assert leases.fail(connection, claim, PROBLEM)
         else:

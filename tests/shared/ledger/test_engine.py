@@ -14,6 +14,7 @@ from sqlalchemy import Engine
 from services.gateway.results import overview
 from shared.ledger import jobs, leases
 from shared.ledger.engine import encode_json
+from tests.ledger import must_claim
 
 MINUTE = timedelta(minutes=1)
 PIECES = st.sampled_from(("\x00", "\\", "u0000", '"', "a", "é", "\U0001f600"))
@@ -47,8 +48,7 @@ def test_a_job_whose_texts_hold_nul_ends_and_is_shown(engine: Engine, ending: st
     request = {"text": "a\x00b", "model": "m\x00", "do_not_store_text": True}
     with engine.begin() as connection:
         job = jobs.insert_job(connection, jobs.new_id(), "echo", request, MINUTE)
-        claim = leases.claim(connection, job.id, lease=MINUTE, max_attempts=3)
-        assert claim is not None
+        claim = must_claim(connection, job.id)
         if ending == "succeeded":
             assert leases.succeed(connection, claim, {"score": 0.5, "echo": "a\x00b"})
         elif ending == "failed":

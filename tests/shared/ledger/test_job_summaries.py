@@ -10,6 +10,7 @@ from sqlalchemy import Engine, event
 
 from shared.ledger import jobs, leases
 from shared.ledger.jobs import JobPage
+from tests.ledger import must_claim
 
 MINUTE = timedelta(minutes=1)
 LARGE = "x" * 100_000
@@ -22,9 +23,7 @@ def put(engine: Engine, tenant: str, result: dict[str, Any] | None) -> str:
             connection, jobs.new_id(), "echo", {"text": LARGE}, MINUTE, tenant=tenant
         )
         if result is not None:
-            claim = leases.claim(connection, job.id, lease=MINUTE, max_attempts=3)
-            assert claim is not None
-            assert leases.succeed(connection, claim, result)
+            assert leases.succeed(connection, must_claim(connection, job.id), result)
     return job.id
 
 

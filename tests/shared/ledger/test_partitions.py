@@ -25,6 +25,7 @@ from shared.ledger.tables import batches, idempotency_keys
 from shared.ledger.tables import jobs as table
 from shared.process.settings import Settings
 from tests.conftest import TABLES
+from tests.ledger import succeed
 from tests.shared.ledger import test_claim_order, test_jobs
 from tests.shared.ledger.test_jobs import accept, claim, find, must_claim
 
@@ -242,10 +243,7 @@ def test_a_day_that_ended_with_an_open_job_is_sealed_when_that_has_ended(engine:
         return one.is_sealed
 
     assert not is_sealed()
-    with engine.begin() as connection:
-        taken = leases.claim(connection, late, lease=DAY, max_attempts=3)
-        assert taken is not None
-        assert leases.succeed(connection, taken, RESULT)
+    succeed(engine, late, RESULT)
     assert not is_sealed()  # its row for tables is owed
     write_facts(engine)
     assert is_sealed()
@@ -337,10 +335,7 @@ def test_what_belongs_to_no_day_is_kept_and_forgotten_as_well(
     partitions.maintain(engine, datetime.now(UTC) + 19 * DAY)
     assert day(-20 * DAY) not in days(engine)  # its jobs stay where they are
     assert day(-19 * DAY) in days(engine)
-    with engine.begin() as connection:
-        taken = leases.claim(connection, ahead, lease=DAY, max_attempts=3)
-        assert taken is not None
-        assert leases.succeed(connection, taken, RESULT)
+    succeed(engine, ahead, RESULT)
     before = job_of(engine, 30 * DAY)
     with engine.begin() as connection:
         for name in (day(-19 * DAY), day(-21 * DAY)):

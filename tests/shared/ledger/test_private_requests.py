@@ -23,6 +23,7 @@ from shared.ledger.private_requests import (
 from shared.process.encryption import new_key
 from shared.process.settings import settings
 from tests.echo_metric import EchoRequest
+from tests.ledger import must_claim
 
 MINUTE = timedelta(minutes=1)
 JSON = st.recursive(
@@ -108,8 +109,7 @@ def test_the_ledger_never_holds_the_text(engine: Engine) -> None:
         raw = connection.execute(text("SELECT request::text FROM jobs")).scalar_one()
         assert "mark of a text" not in raw
         assert jobs.find(connection, job.id).request == request
-        claim = leases.claim(connection, job.id, lease=MINUTE, max_attempts=3)
-        assert claim is not None
+        claim = must_claim(connection, job.id)
         assert claim.request == request
         assert leases.succeed(connection, claim, {"score": None})
         left = connection.execute(text("SELECT request FROM jobs")).scalar_one()

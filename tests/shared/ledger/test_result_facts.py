@@ -19,6 +19,7 @@ from shared.contracts.service import SurprisingRule
 from shared.ledger import jobs, leases, result_facts
 from shared.ledger.tables import result_facts as table
 from tests.gateway.results import a_result
+from tests.ledger import must_claim
 
 BATCH = "batch_" + "0" * 32
 WANTED = ResultFilter(tenant="default", batch_id=BATCH)
@@ -75,9 +76,7 @@ def put(engine: Engine, metric: str, result: dict[str, Any], **more: Any) -> str
     job_id = jobs.new_id()
     with engine.begin() as connection:
         jobs.insert_job(connection, job_id, metric, request, FAR)
-        claim = leases.claim(connection, job_id, lease=FAR, max_attempts=3)
-        assert claim is not None
-        assert leases.succeed(connection, claim, result)
+        assert leases.succeed(connection, must_claim(connection, job_id), result)
     return job_id
 
 

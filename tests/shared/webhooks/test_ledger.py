@@ -34,6 +34,7 @@ from shared.ledger.webhook_deliveries import (
 )
 from shared.ledger.webhooks import MOST_ENDPOINTS, TooManyEndpoints, UnknownEndpoint, enqueue_event
 from shared.process.settings import Settings
+from tests.ledger import must_claim
 
 MINUTE = timedelta(minutes=1)
 SCHEDULE = Settings().webhook_schedule
@@ -62,19 +63,15 @@ def accept(connection: Connection, tenant: str = "a", **request: Any) -> str:
     ).job.id
 
 
-def claimed(connection: Connection, job_id: str, lease: timedelta = MINUTE) -> leases.Claim:
-    claim = leases.claim(connection, job_id, lease=lease, max_attempts=3)
-    assert claim is not None
-    return claim
-
-
 def succeed(connection: Connection, job_id: str) -> None:
-    assert leases.succeed(connection, claimed(connection, job_id), {"score": 0.5, "more": "text"})
+    assert leases.succeed(
+        connection, must_claim(connection, job_id), {"score": 0.5, "more": "text"}
+    )
 
 
 def fail(connection: Connection, job_id: str) -> None:
     error = {"type": "/guide/errors#x", "detail": "a private detail"}
-    assert leases.fail(connection, claimed(connection, job_id), error)
+    assert leases.fail(connection, must_claim(connection, job_id), error)
 
 
 def cancel(connection: Connection, job_id: str) -> None:
@@ -82,7 +79,7 @@ def cancel(connection: Connection, job_id: str) -> None:
 
 
 def exhaust(connection: Connection, job_id: str) -> None:
-    claimed(connection, job_id, lease=timedelta(seconds=-1))
+    must_claim(connection, job_id, lease=timedelta(seconds=-1))
     recovery.fail_exhausted(connection, max_attempts=1, error={"type": "x"})
 
 
@@ -129,7 +126,7 @@ def test_no_end_without_its_delivery_and_no_delivery_without_its_end(engine: Eng
 def test_a_fenced_end_is_not_told(engine: Engine) -> None:
     with engine.begin() as connection:
         endpoint(connection)
-        claim = claimed(connection, accept(connection))
+        claim = must_claim(connection, accept(connection))
         jobs.cancel(connection, claim.job_id)
         assert not leases.succeed(connection, claim, {"score": 1})
         assert [event for _, event, _ in owed(connection)] == ["job.cancelled"]

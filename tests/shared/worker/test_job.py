@@ -24,7 +24,6 @@ from shared.contracts.messages import Report
 from shared.contracts.request_cost import Size, Work
 from shared.ledger import jobs, leases
 from shared.ledger.claim_order import MetricQueue
-from shared.ledger.jobs import Job
 from shared.models.server_connection import AnswerUnread, readable_answers
 from shared.process.settings import Settings
 from shared.queue import broker, job_context, thread_scheduling
@@ -37,9 +36,8 @@ from shared.worker.batch_queues import TenantShares
 from shared.worker.job import MODEL_WAIT_HOURS, Heartbeat, Score, context_of, run_job
 from shared.worker.watchdog import Watchdog
 from tests.echo_metric import ECHO, EchoRequest, echo
+from tests.ledger import MINUTE, expire_lease, find_job, must_claim
 from tests.patience import SECONDS, eventually
-
-MINUTE = timedelta(minutes=1)
 
 
 def accept(engine: Engine, content: str, **more: Any) -> str:
@@ -48,16 +46,11 @@ def accept(engine: Engine, content: str, **more: Any) -> str:
         return jobs.accept(connection, "echo", request, key=None, resend_after=MINUTE).job.id
 
 
-def find(engine: Engine, job_id: str) -> Job:
-    with engine.begin() as connection:
-        return jobs.find(connection, job_id)
-
-
 def test_a_job_is_scored_once(engine: Engine) -> None:
     job_id = accept(engine, "hello")
     run_job(job_id, ECHO, echo)
     run_job(job_id, ECHO, echo)  # the message came twice
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert (job.status, job.attempts) == ("succeeded", 1)
     assert job.result is not None
     assert job.result["echo"] == "hello"
@@ -82,7 +75,7 @@ def test_the_computation_knows_whose_job_it_computes(engine: Engine, chosen: Set
 def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
     job_id = accept(engine, "bad")
     run_job(job_id, ECHO, echo)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert (job.status, job.attempts) == ("failed", 1)
     assert job.error is not None
     assert job.error["status"] == 422
@@ -92,7 +85,7 @@ def test_bad_input_fails_at_once_with_a_pointer(engine: Engine) -> None:
 def test_a_request_that_the_contract_refuses_fails_with_a_pointer(engine: Engine) -> None:
     job_id = accept(engine, "hello", nonsense=1)
     run_job(job_id, ECHO, echo)
-    error = find(engine, job_id).error
+    error = find_job(engine, job_id).error
     assert error is not None
     assert error["errors"][0]["pointer"] == "#/nonsense"
 
@@ -103,10 +96,10 @@ def test_a_model_that_is_away_is_asked_again_until_the_attempts_are_used_up(
     job_id = accept(engine, "away")
     for attempt in range(1, leases.MAX_ATTEMPTS):
         run_job(job_id, ECHO, echo)
-        job = find(engine, job_id)
+        job = find_job(engine, job_id)
         assert (job.status, job.attempts) == ("queued", attempt)
     run_job(job_id, ECHO, echo)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
     assert job.error["type"].endswith("attempts-exhausted")
@@ -123,8 +116,8 @@ def test_a_server_that_answers_nothing_readable_uses_up_the_attempts(
     job_id = accept(engine, "hello")
     for attempt in range(1, leases.MAX_ATTEMPTS + 1):
         run_job(job_id, ECHO, unread)
-        assert find(engine, job_id).attempts == attempt
-    error = find(engine, job_id).error
+        assert find_job(engine, job_id).attempts == attempt
+    error = find_job(engine, job_id).error
     assert error is not None
     assert error["type"].endswith("attempts-exhausted")
     assert "the answer from the server of 'm' cannot be read: it is no JSON" in error["detail"]
@@ -134,12 +127,12 @@ def test_a_job_waits_for_its_model_as_often_as_it_takes(engine: Engine, chosen: 
     job_id = accept(engine, "loading")
     for _ in range(leases.MAX_ATTEMPTS + 2):
         run_job(job_id, ECHO, echo)
-        job = find(engine, job_id)
+        job = find_job(engine, job_id)
         assert (job.status, job.attempts) == ("queued", 0)
         told = {"model": "m", "state": "loading", "detail": "the model 'm' is being loaded"}
         assert job.waiting_for == told
     run_job(job_id, ECHO, lambda request: echo(request.model_copy(update={"text": "hello"})))
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert (job.status, job.attempts, job.waiting_for) == ("succeeded", 1, None)
 
 
@@ -150,24 +143,22 @@ def test_what_waited_keeps_all_its_attempts(engine: Engine, chosen: Settings) ->
     away = EchoRequest(text="away")
     for attempt in range(1, leases.MAX_ATTEMPTS):
         run_job(job_id, ECHO, lambda _request: echo(away))
-        assert find(engine, job_id).attempts == attempt
+        assert find_job(engine, job_id).attempts == attempt
     run_job(job_id, ECHO, lambda _request: echo(away))
-    assert find(engine, job_id).status == "failed"
+    assert find_job(engine, job_id).status == "failed"
 
 
 def test_who_was_thought_dead_cannot_end_a_job_that_waits(engine: Engine) -> None:
     job_id = accept(engine, "loading")
     with engine.begin() as connection:
-        stale = leases.claim(connection, job_id, lease=timedelta(0), max_attempts=3)
-    assert stale is not None
-    expire(engine, job_id)
+        stale = must_claim(connection, job_id, lease=timedelta(0))
+    expire_lease(engine, job_id)
     run_job(job_id, ECHO, echo)
     with engine.begin() as connection:
         assert not leases.succeed(connection, stale, {"score": 1})
-        again = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
+        again = must_claim(connection, job_id)
         assert not leases.succeed(connection, stale, {"score": 1})
         assert not leases.wait(connection, stale, model={}, resend_after=MINUTE)
-    assert again is not None
     assert (again.attempt, again.tried) == (3, 2)
 
 
@@ -186,7 +177,7 @@ def test_a_job_whose_model_does_not_come_fails_with_the_models_reason(
         late = text("UPDATE jobs SET created_at = now() - make_interval(secs => :age)")
         connection.execute(late, {"age": MODEL_WAIT_HOURS * 3_600 + 60})
     run_job(job_id, ECHO, echo)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
     assert job.error["type"].endswith(slug)
@@ -198,7 +189,7 @@ def test_a_crash_is_told_in_the_log_and_only_there(engine: Engine, content: str)
     job_id = accept(engine, content)
     with capture_logs() as events:
         run_job(job_id, ECHO, echo)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert job.status == "failed"
     assert job.error is not None
     assert job.error["status"] == 500
@@ -236,16 +227,8 @@ def test_a_cancelled_job_drops_its_late_result(engine: Engine) -> None:
         return echo(request)
 
     run_job(job_id, ECHO, score)
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert (job.status, job.result) == ("cancelled", None)
-
-
-def expire(engine: Engine, job_id: str) -> None:
-    with engine.begin() as connection:
-        connection.execute(
-            text("UPDATE jobs SET lease_expires_at = now() - interval '1 s' WHERE id = :id"),
-            {"id": job_id},
-        )
 
 
 def is_leased(engine: Engine, job_id: str) -> bool:
@@ -260,9 +243,7 @@ def is_leased(engine: Engine, job_id: str) -> bool:
 def claimed(engine: Engine) -> leases.Claim:
     job_id = accept(engine, "hello")
     with engine.begin() as connection:
-        claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
-    assert claim is not None
-    return claim
+        return must_claim(connection, job_id)
 
 
 def test_a_tenant_that_holds_its_part_leaves_threads_to_other_queues(
@@ -328,10 +309,10 @@ def test_a_held_lease_is_renewed_and_a_released_one_is_not(engine: Engine) -> No
     claim = claimed(engine)
     heart = Heartbeat()
     with heart.watch(claim, context_of(claim, ECHO)):
-        expire(engine, claim.job_id)
+        expire_lease(engine, claim.job_id)
         heart.beat()
         assert is_leased(engine, claim.job_id)
-    expire(engine, claim.job_id)
+    expire_lease(engine, claim.job_id)
     heart.beat()
     assert not is_leased(engine, claim.job_id)
 
@@ -342,7 +323,7 @@ def test_an_attempt_that_never_ends_loses_its_lease(engine: Engine, chosen: Sett
     for late, kept in ((0.0, True), (2 * watchdog_module.GRACE_SECONDS, False)):
         context = replace(context_of(claim, ECHO), deadline=time.monotonic() - late)
         with heart.watch(claim, context):
-            expire(engine, claim.job_id)
+            expire_lease(engine, claim.job_id)
             heart.beat()
             assert is_leased(engine, claim.job_id) is kept
         assert not context.cancelled.is_set()
@@ -379,7 +360,7 @@ def test_a_cancelled_computation_ends_at_its_next_step(engine: Engine) -> None:
     with capture_logs() as events:
         run_job(job_id, ECHO, score)
     assert steps
-    assert find(engine, job_id).status == "cancelled"
+    assert find_job(engine, job_id).status == "cancelled"
     assert {event["event"] for event in events} == {"job.ended"}
 
 
@@ -408,7 +389,7 @@ def test_a_job_that_has_ended_holds_nothing(engine: Engine, how: str) -> None:
 
     run_job(job_id, ECHO, score)
     gc.collect()
-    assert find(engine, job_id).status == how
+    assert find_job(engine, job_id).status == how
     assert [reference() for reference in held] == [None]
 
 
@@ -471,12 +452,12 @@ def test_a_computation_that_runs_past_its_deadline_fails_as_too_costly(
         run_job(job_id, ECHO, score)
         assert dog.health_error() is None
         run_job(again := accept(engine, "hello"), ECHO, echo)  # the thread is free and unharmed
-    job = find(engine, job_id)
+    job = find_job(engine, job_id)
     assert (job.status, job.attempts) == ("failed", 1)
     assert job.error is not None
     assert job.error["type"].endswith("too-costly")
     assert "0.05 s" in job.error["detail"]
-    assert find(engine, again).status == "succeeded"
+    assert find_job(engine, again).status == "succeeded"
 
 
 def test_a_thread_that_is_lost_ends_its_job_and_then_the_process(
@@ -499,11 +480,11 @@ def test_a_thread_that_is_lost_ends_its_job_and_then_the_process(
         carried = pool.submit(run_job, job_id, ECHO, stuck)
         while not exits:
             time.sleep(0.01)
-        error = find(engine, job_id).error
+        error = find_job(engine, job_id).error
         assert error is not None
         assert error["type"].endswith("too-costly")
         assert signals == [signal.SIGTERM]
         assert job_id in str(dog.health_error())
         ends.set()
         carried.result()
-    assert find(engine, job_id).error == error
+    assert find_job(engine, job_id).error == error

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, insert
 
 from shared.contracts.batches import BatchReport, BatchReportRequest
 from shared.contracts.messages import Scored
-from shared.ledger import jobs, leases
+from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.ledger.tables import batch_lines, batches
 from shared.reports.estimates import BatchStatistics
@@ -20,6 +20,7 @@ from shared.worker import register, registered
 from shared.worker.job import run_job
 from shared.worker.tasks import collect_results
 from tests.echo_metric import ECHO, Echo, EchoReport, EchoRequest, echo
+from tests.ledger import fail, find_job
 
 MINUTE = timedelta(minutes=1)
 CONTRACT = ECHO.batch
@@ -55,8 +56,7 @@ def reported(engine: Engine, **asked: Any) -> Job:
     """The report's job, ended."""
     job_id = accept(engine, CONTRACT.name, BatchReportRequest(**asked).model_dump(mode="json"))
     run_job(job_id, CONTRACT, registered[CONTRACT.name].score)
-    with engine.begin() as connection:
-        return jobs.find(connection, job_id)
+    return find_job(engine, job_id)
 
 
 Line = tuple[str, str | None, dict[str, str]]
@@ -65,10 +65,7 @@ Line = tuple[str, str | None, dict[str, str]]
 def failed(engine: Engine, content: str) -> str:
     """A job of the echo metric that has failed."""
     job_id = accept(engine, "echo", EchoRequest(text=content).model_dump(mode="json"))
-    with engine.begin() as connection:
-        claim = leases.claim(connection, job_id, lease=MINUTE, max_attempts=3)
-        assert claim is not None
-        assert leases.fail(connection, claim, {"type": "x/y", "status": 500, "detail": "d"})
+    fail(engine, job_id, {"type": "x/y", "status": 500, "detail": "d"})
     return job_id
 
 

@@ -23,11 +23,11 @@ from sqlalchemy import Engine
 from cli.stack.servers import HOST, free_port
 from services.scheduler import recovery
 from shared.ledger import jobs
-from shared.ledger.jobs import Job
 from shared.process.settings import Settings
 from shared.queue import broker
 from shared.worker.watchdog import RETIRED
 from tests.echo_metric import EchoRequest
+from tests.ledger import find_job
 from tests.stubborn import GRACE_SECONDS, STUBBORN
 
 ROOT = Path(__file__).parents[3]
@@ -106,11 +106,6 @@ def send(engine: Engine, text: str) -> str:
     return accepted.job.id
 
 
-def find(engine: Engine, job_id: str) -> Job:
-    with engine.begin() as connection:
-        return jobs.find(connection, job_id)
-
-
 def keep_running(
     worker: Worker, engine: Engine, hasty: Settings, until: Callable[[], bool]
 ) -> float:
@@ -126,7 +121,7 @@ def keep_running(
 
 
 def all_ended(engine: Engine, ids: list[str]) -> bool:
-    return all(find(engine, job_id).is_final for job_id in ids)
+    return all(find_job(engine, job_id).is_final for job_id in ids)
 
 
 @pytest.mark.parametrize(
@@ -150,14 +145,14 @@ def test_who_computes_for_ever_fails_as_too_costly_and_alone(
         )
         if RETIRED in deaths:  # its end comes first
             keep_running(worker, engine, hasty, lambda: bool(worker.deaths))
-    job = find(engine, guilty)
+    job = find_job(engine, guilty)
     assert job.error is not None
     said = job.error["type"].rpartition("#")[2]
     # a scheduler that stands still for a grace finds that the process is gone, and no more
     assert said == "too-costly" or (said == "attempts-exhausted" and stood > GRACE_SECONDS / 2)
     assert job.attempts == attempts
     if stood < GRACE_SECONDS:  # else their time may be over, too
-        assert {find(engine, one).status for one in neighbours} == {"succeeded"}
+        assert {find_job(engine, one).status for one in neighbours} == {"succeeded"}
     assert set(worker.deaths) == deaths
     if FROM_FAULTHANDLER in deaths:
         assert len(worker.deaths) >= attempts - 1  # the ledger knows before the last one ends
@@ -170,7 +165,7 @@ def test_a_worker_that_cannot_end_a_job_is_not_alive(
     with working(tmp_path, hasty) as worker:
         keep_running(worker, engine, hasty, worker.is_alive)
         guilty = send(engine, "backtracks")
-        keep_running(worker, engine, hasty, lambda: find(engine, guilty).status == "running")
+        keep_running(worker, engine, hasty, lambda: find_job(engine, guilty).status == "running")
         keep_running(worker, engine, hasty, lambda: not worker.is_alive())
 
 
@@ -182,13 +177,13 @@ def test_a_cancelled_job_frees_its_thread(engine: Engine, hasty: Settings, tmp_p
             "TOUCHSTONE_WORKER_THREADS": "1",
         }
         busy = send(engine, "asks")
-        keep_running(worker, engine, patient, lambda: find(engine, busy).status == "running")
+        keep_running(worker, engine, patient, lambda: find_job(engine, busy).status == "running")
         behind = send(engine, "slow")
         with engine.begin() as connection:
             jobs.cancel(connection, busy)
-        keep_running(worker, engine, patient, lambda: find(engine, behind).is_final)
-    assert find(engine, busy).status == "cancelled"
-    assert find(engine, behind).status == "succeeded"
+        keep_running(worker, engine, patient, lambda: find_job(engine, behind).is_final)
+    assert find_job(engine, busy).status == "cancelled"
+    assert find_job(engine, behind).status == "succeeded"
     assert worker.deaths == []
 
 
