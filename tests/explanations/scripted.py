@@ -18,6 +18,7 @@ from shared.contracts.messages import ModelKind, ModelUse, Report
 from shared.ledger.leases import Claim
 from shared.models.label_readout import of_head
 from shared.worker.job import Success, ending
+from tests.batches import WorkedScene
 from tests.fakes import bound_models
 from tests.haf.fake import completion, use
 from tests.shipped import shipped_models
@@ -25,6 +26,12 @@ from tests.shipped import shipped_models
 ROOT = Path(__file__).parents[2]
 NAME = "lm"
 LABELS = ("hateful", "non-hateful")
+
+
+HATEFUL = (
+    'It says "immigrants are ruining our town", blaming immigrants for what goes wrong. '
+    "Conclusion: hateful."
+)
 
 
 @dataclass
@@ -105,3 +112,11 @@ def saying(says: str | Exception, **more: Any) -> Iterator[Scripted]:
     model = Scripted(says, **more)
     with bound_models(ScriptedModels(model)):
         yield model
+
+
+class Answered(WorkedScene):
+    """The model says one thing."""
+
+    def work(self, most: int = 1_000_000) -> int:
+        with saying(HATEFUL):
+            return super().work(most)

@@ -2,42 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import httpx
-import pytest
-from sqlalchemy import Engine
-
-from services import worker
-from shared.process.settings import Settings
-from tests.batches import Json, WorkedScene
-from tests.explanations.scripted import saying
-from tests.gateway.serving import serving
-from tests.patience import SECONDS
+from tests.batches import Json
+from tests.explanations.scripted import HATEFUL, Answered
 
 URL = "/v1/explanations"
 TEXT = "Those immigrants are ruining our town"
-HATEFUL = (
-    'It says "immigrants are ruining our town", blaming immigrants for what goes wrong. '
-    "Conclusion: hateful."
-)
 ANSWERS = [HATEFUL, "I'm sorry, but I can't help with that.", "The weather is fine.", HATEFUL]
-
-
-class Answered(WorkedScene):
-    """The model says one thing."""
-
-    def work(self, most: int = 1_000_000) -> int:
-        with saying(HATEFUL):
-            return super().work(most)
-
-
-@pytest.fixture
-def scene(chosen: Settings, engine: Engine) -> Iterator[Answered]:
-    worker.register_all(["explanations"])
-    placed = chosen.model_copy(update={"authentication": "none"})
-    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Answered(client, engine, placed)
 
 
 def line(number: int, answer: str) -> Json:

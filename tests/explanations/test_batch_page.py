@@ -4,27 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
 
 import httpx
 import pytest
 from sqlalchemy import Engine, text
 
-from services import worker
-from shared.process.settings import Settings
 from tests.batches import Json
-from tests.explanations.test_batch import ANSWERS, HATEFUL, URL, Answered, line
+from tests.explanations.scripted import HATEFUL, Answered
+from tests.explanations.test_batch import ANSWERS, URL, line
 from tests.gateway.pages.test_pages import created
-from tests.gateway.serving import serving
-from tests.patience import SECONDS
-
-
-@pytest.fixture
-def scene(chosen: Settings, engine: Engine) -> Iterator[Answered]:
-    worker.register_all(["explanations"])
-    placed = chosen.model_copy(update={"authentication": "none"})
-    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Answered(client, engine, placed)
 
 
 @pytest.fixture

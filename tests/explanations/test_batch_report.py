@@ -5,26 +5,19 @@ from __future__ import annotations
 import csv
 import io
 from collections import Counter
-from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
 
-import httpx
 import numpy as np
 import pytest
 from markupsafe import escape
 from sklearn.metrics import accuracy_score, f1_score  # type: ignore[import-untyped]
-from sqlalchemy import Engine
 
-from services import worker
 from services.explanations.batch_report import SOURCE
 from services.registry import metrics
 from shared.contracts.messages import Scored
-from shared.process.settings import Settings
 from tests.batches import Json, WorkedScene
 from tests.gateway.results import a_result
-from tests.gateway.serving import serving
-from tests.patience import SECONDS
 
 pytestmark = pytest.mark.usefixtures("_embedded_models")
 
@@ -36,14 +29,6 @@ ANSWERS = {
     "refused": "I'm sorry, but I can't help with that.",
     "unparsable": "The weather is fine.",
 }
-
-
-@pytest.fixture
-def scene(chosen: Settings, engine: Engine) -> Iterator[WorkedScene]:
-    worker.register_all(["explanations"])
-    placed = chosen.model_copy(update={"authentication": "none"})
-    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield WorkedScene(client, engine, placed)
 
 
 def line(number: int, gold: str, ends: str) -> Json:

@@ -20,8 +20,8 @@ from shared.contracts.redaction import without_text
 from shared.ledger.leases import Claim
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.worker.job import Failure, Success, ending
-from tests.explanations.scripted import NAME, ROOT, saying
-from tests.explanations.test_service import HATEFUL, RAIN, TEXT, TOXIC, own_route
+from tests.explanations.scripted import HATEFUL, NAME, ROOT, saying
+from tests.explanations.test_service import RAIN, TEXT, TOXIC, own_route
 from tests.flat_requests import flat_request
 
 bind_explainer()

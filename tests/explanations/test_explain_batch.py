@@ -2,41 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
-import httpx
 import pytest
-from sqlalchemy import Engine
 
-from services import worker
-from shared.process.settings import Settings
 from tests.batches import Json
-from tests.explanations.scripted import NAME, ROOT
-from tests.explanations.test_batch import HATEFUL, TEXT, Answered
-from tests.gateway.serving import serving
-from tests.patience import SECONDS
+from tests.explanations.scripted import HATEFUL, NAME, Answered
+from tests.explanations.test_batch import TEXT
 
 URL = "/v1/scores/hatexscore"
-WRITER = """
-[[models]]
-name = "{name}"
-kind = "causal"
-source = "openai:http://127.0.0.1:9/v1"
-languages = ["*"]
-"""
 BODY: Json = {"text": TEXT, "model": NAME, "explain": True}
 BODY |= {"options": {"control_draws": 19}}
-
-
-@pytest.fixture
-def scene(chosen: Settings, engine: Engine, tmp_path: Path) -> Iterator[Answered]:
-    worker.register_all(["hatexscore"])
-    file = tmp_path / "models.toml"
-    file.write_text((ROOT / "models.toml").read_text() + WRITER.format(name=NAME))
-    placed = chosen.model_copy(update={"authentication": "none", "models_file": file})
-    with serving(placed) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Answered(client, engine, placed)
 
 
 def test_a_line_has_the_result_of_a_single_job_and_the_report_reads_it(scene: Answered) -> None:
@@ -76,9 +50,7 @@ def test_the_page_shows_the_explanation_that_was_elicited(scene: Answered) -> No
 @pytest.mark.parametrize(
     ("more", "pointer"),
     [
-        ({"model": None}, "#/model"),
         ({"explain": {"prompt": "none"}}, "#/explain/prompt"),
-        ({"explain": {"shots": 1}}, "#/explain/shots"),
         ({"explain": {"policy": {"text": "x"}, "prompt": "haf-justify"}}, "#/explain/policy"),
         ({"explain": None}, "#/explanation"),
     ],

@@ -22,13 +22,9 @@ from services.registry import metrics, service
 from shared.ledger import jobs
 from shared.ledger.jobs import Job
 from shared.worker.job import run_job
-from tests.explanations.scripted import NAME, Scripted, saying
+from tests.explanations.scripted import HATEFUL, NAME, Scripted, saying
 from tests.ledger import expire_lease, find_job
 
-HATEFUL = (
-    'It says "immigrants are ruining our town", blaming immigrants for what goes wrong. '
-    "Conclusion: hateful."
-)
 BODY = {
     "text": "Those immigrants are ruining our town",
     "model": NAME,
@@ -167,7 +163,7 @@ import os, signal, sys
 from services.explanations import service
 from services.explanations.contract import CONTRACT
 from shared.worker.job import run_job
-from tests.explanations.scripted import Scripted, saying
+from tests.explanations.scripted import HATEFUL, Scripted, saying
 
 job_id, says, told, dies = sys.argv[1:]
 generate = Scripted.generate

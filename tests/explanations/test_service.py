@@ -13,13 +13,9 @@ from services.explanations.service import SERVICE
 from shared.contracts.errors import AnswerCut, Unavailable
 from shared.contracts.prompt_table import PromptTable, override_table, prompt_turns
 from shared.contracts.redaction import without_text
-from tests.explanations.scripted import NAME, Scripted, of_own_job, saying
+from tests.explanations.scripted import HATEFUL, NAME, Scripted, of_own_job, saying
 
 TEXT = "Those immigrants are ruining our town"
-HATEFUL = (
-    'It says "immigrants are ruining our town", blaming immigrants for what goes wrong. '
-    "Conclusion: hateful."
-)
 TOXIC = "The text is toxic.\n\n1. It blames all the immigrants.\n2. It wants a town without them."
 THOUGHT = (
     "The context has a man with an umbrella. People often carry umbrellas when it rains. However, "

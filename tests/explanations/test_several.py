@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -12,17 +11,16 @@ import pytest
 from pydantic import ValidationError
 from sqlalchemy import Engine
 
-from services import worker
 from services.explanations.contract import CONTRACT, MOST_SEED, ExplanationsRequest
 from services.explanations.explained_requests import as_checked
 from shared.contracts.errors import BadInput
 from shared.ledger import keys
 from shared.ledger.keys import NewKey
 from shared.process.settings import Settings
-from tests.explanations.scripted import NAME, ROOT
-from tests.explanations.test_batch import HATEFUL, TEXT, URL, Answered
+from tests.explanations.conftest import placed
+from tests.explanations.scripted import HATEFUL, NAME, Answered
+from tests.explanations.test_batch import TEXT, URL
 from tests.explanations.test_explain import REFUSED
-from tests.explanations.test_explain_batch import WRITER
 from tests.gateway.serving import serving
 from tests.patience import SECONDS
 from touchstone_client import Touchstone
@@ -82,21 +80,6 @@ def test_faults_are_placed_in_the_request_for_all(
 def test_what_is_one_job_takes_neither() -> None:
     with pytest.raises(BadInput, match="one job"), as_checked(CONTRACT, ask(items=ITEMS)):
         pass
-
-
-def placed(chosen: Settings, folder: Path, **more: Any) -> Settings:
-    """With the scripted model among those that may be named."""
-    file = folder / "models.toml"
-    file.write_text((ROOT / "models.toml").read_text() + WRITER.format(name=NAME))
-    return chosen.model_copy(update={"authentication": "none", "models_file": file, **more})
-
-
-@pytest.fixture
-def scene(chosen: Settings, engine: Engine, tmp_path: Path) -> Iterator[Answered]:
-    worker.register_all(["explanations"])
-    settings = placed(chosen, tmp_path)
-    with serving(settings) as url, httpx.Client(base_url=url, timeout=SECONDS) as client:
-        yield Answered(client, engine, settings)
 
 
 def test_a_post_is_a_list_of_jobs_and_a_line_of_a_batch_is_one(scene: Answered) -> None:

@@ -20,27 +20,13 @@ def bind_bert(folder: Path, seed: int) -> LocalModels:
 
     Its logits are divided by a temperature of 1.7, as a calibrated model's are.
     """
-    import torch
-    from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+    from transformers import AutoTokenizer
 
     from services.inference.local_models import LocalModels
+    from tests.inference.shapes import save_bert
 
-    torch.manual_seed(seed)
-    config = BertConfig(
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=64,
-        num_labels=2,
-    )
-    model = BertForSequenceClassification(config)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(9)
-    model.save_pretrained(folder / "bert")
-    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder / "bert")
+    words = AutoTokenizer.from_pretrained(base_folder())
+    save_bert(folder / "bert", words, outputs=("LABEL_0", "LABEL_1"), scale=9, seed=seed)
     (folder / "models.toml").write_text(ENTRIES, "utf-8")
     local = LocalModels(load_catalogue(folder / "models.toml"))
     ports.bind(local)

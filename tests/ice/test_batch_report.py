@@ -23,14 +23,12 @@ from shared.statistics.families import benjamini_hochberg, holm
 from shared.statistics.ranks import bin_counts
 from tests.flat_requests import flat_request
 from tests.ice.planted import noise, planted, weighted, word
+from tests.summaries import summaries
 
 score_batch = SERVICE.score_batch
 
 
-def batch_report(rows: Any, request: Any) -> IceBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
+batch_report = summaries(SERVICE)
 
 
 LENGTH, SIGNAL, JOBS = 20, 10, 60

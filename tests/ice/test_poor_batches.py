@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 import pytest
 
@@ -13,14 +12,10 @@ from services.ice.metric import SERVICE
 from services.ice.report import IceBatchReport, IceResult
 from shared.contracts.messages import Scored
 from shared.contracts.redaction import without_text
-from shared.reports.estimates import BatchStatistics
 from tests.ice.test_batch_report import ASKED, bodies, scored
+from tests.summaries import summaries
 
-
-def batch_report(rows: Any, request: Any) -> IceBatchReport:
-    """The report over these results."""
-    over = BatchStatistics(SERVICE.contract, rows, request)
-    return SERVICE.summarize(rows, over)
+batch_report = summaries(SERVICE)
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 3])

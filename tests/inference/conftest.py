@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
-from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
+from transformers import AutoTokenizer
 
 from services.inference.causal import LocalLanguageModel
 from services.inference.classifier import LocalClassifier
@@ -34,20 +33,8 @@ def hate() -> LocalClassifier:
 @pytest.fixture
 def tiny(tmp_path: Path) -> Path:
     """A folder with a random two-layer BERT of three labels that reads 32 tokens."""
-    torch.manual_seed(0)
-    config = BertConfig(
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        max_position_embeddings=32,
-        id2label={0: "no", 1: "perhaps", 2: "yes"},
-        label2id={"no": 0, "perhaps": 1, "yes": 2},
-    )
-    folder = tmp_path / "tiny"
-    BertForSequenceClassification(config).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder)
-    return folder
+    words = AutoTokenizer.from_pretrained(base_folder())
+    return save_bert(tmp_path / "tiny", words, reads=32, scale=1)
 
 
 @pytest.fixture

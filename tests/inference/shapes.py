@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +71,7 @@ def save_gpt2(folder: Path) -> Path:
     config = GPT2Config(
         vocab_size=len(words), n_positions=READS, n_embd=32, n_layer=2, n_head=4, **DROPOUT
     )
-    return _save(GPT2LMHeadModel(config), words, config, folder)
+    return _save_causal(GPT2LMHeadModel(config), words, config, folder)
 
 
 def save_llama(folder: Path, reads: int = READS, width: int = 32, scale: float = 6) -> Path:
@@ -89,15 +90,23 @@ def save_llama(folder: Path, reads: int = READS, width: int = 32, scale: float =
         num_key_value_heads=2,
         max_position_embeddings=reads,
     )
-    return _save(LlamaForCausalLM(config), words, config, folder, scale)
+    return _save_causal(LlamaForCausalLM(config), words, config, folder, scale)
 
 
-def _save(model: Any, words: Any, config: Any, folder: Path, scale: float = 6) -> Path:
-    import torch
-
+def _save_causal(model: Any, words: Any, config: Any, folder: Path, scale: float = 6) -> Path:
     config.bos_token_id, config.eos_token_id, config.pad_token_id = 1, 2, 0
     model.generation_config.eos_token_id = 2
-    with torch.no_grad():  # larger weights: random models are else nearly uniform
+    return save_weights(folder, model, words, scale)
+
+
+def save_weights(folder: Path, model: Any, words: Any, scale: float) -> Path:
+    """Write a random model and its tokenizer, as a hub repository holds them.
+
+    scale: its weights become that much larger; random models are else nearly uniform.
+    """
+    import torch
+
+    with torch.no_grad():
         for weight in model.parameters():
             if weight.dim() > 1:
                 weight.mul_(scale)
@@ -106,26 +115,27 @@ def _save(model: Any, words: Any, config: Any, folder: Path, scale: float = 6) -
     return folder
 
 
-def save_bert(folder: Path, words: Any) -> Path:
-    """Two layers, three labels."""
+def save_bert(
+    folder: Path,
+    words: Any,
+    *,
+    outputs: Sequence[str] = ("no", "perhaps", "yes"),
+    reads: int = 64,
+    scale: float = 6,
+    seed: int = 0,
+) -> Path:
+    """Two layers and a head."""
     import torch
     from transformers import BertConfig, BertForSequenceClassification
 
-    torch.manual_seed(0)
+    torch.manual_seed(seed)
     config = BertConfig(
         hidden_size=32,
         intermediate_size=64,
         num_hidden_layers=2,
         num_attention_heads=2,
-        max_position_embeddings=64,
-        id2label={0: "no", 1: "perhaps", 2: "yes"},
-        label2id={"no": 0, "perhaps": 1, "yes": 2},
+        max_position_embeddings=reads,
+        id2label=dict(enumerate(outputs)),
+        label2id={name: place for place, name in enumerate(outputs)},
     )
-    model = BertForSequenceClassification(config)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(6)
-    model.save_pretrained(folder)
-    words.save_pretrained(folder)
-    return folder
+    return save_weights(folder, BertForSequenceClassification(config), words, scale)

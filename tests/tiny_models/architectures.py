@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests.inference.shapes import byte_tokenizer
+from tests.inference.shapes import byte_tokenizer, save_weights
 from tests.tiny_models.vocabulary import byte_level, unigram, wordpiece
 
 BERT = {
@@ -140,12 +140,6 @@ def save_architecture(folder: Path, known: Architecture, outputs: tuple[str, ...
         label2id={name: place for place, name in enumerate(outputs)},
     )
     model = getattr(transformers, f"{known.name}ForSequenceClassification")(config)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(STEEP)
-    model.save_pretrained(folder)
     if not known.padded:
         words.pad_token = None
-    words.save_pretrained(folder)
-    return folder
+    return save_weights(folder, model, words, STEEP)

@@ -9,6 +9,7 @@ from typing import Any
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
+from tests.inference.shapes import save_weights
 from tests.tiny_models.vocabulary import SENTENCES
 
 ANSWERS = "Safety: Safe Unsafe Controversial Yes No safe unsafe Harmful request: yes no"
@@ -128,10 +129,4 @@ def save_causal(folder: Path, known: Causal, seed: int = 0) -> Path:
     config = getattr(transformers, f"{known.architecture}Config")
     kind = getattr(transformers, f"{known.architecture}ForCausalLM")
     model = kind(config(vocab_size=len(words), **SIZES, **ids, **known.keys))
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(STEEP)
-    model.save_pretrained(folder)
-    words.save_pretrained(folder)
-    return folder
+    return save_weights(folder, model, words, STEEP)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.inference.shapes import save_weights
 from tests.tiny_models.vocabulary import byte_level, unigram, wordpiece
 
 MULTI = "multi_label_classification"
@@ -81,10 +82,4 @@ def save_encoder(folder: Path, known: Encoder, seed: int = 0) -> Path:
         **WIDTH,
     )
     model = getattr(transformers, f"{known.architecture}ForSequenceClassification")(config)
-    with torch.no_grad():
-        for weight in model.parameters():
-            if weight.dim() > 1:
-                weight.mul_(STEEP)
-    model.save_pretrained(folder)
-    words.save_pretrained(folder)
-    return folder
+    return save_weights(folder, model, words, STEEP)

@@ -43,6 +43,12 @@ def test_a_head_that_trickles_ends_in_its_time() -> None:
         assert "did not answer" in error_of(url)
 
 
+def test_a_body_that_trickles_ends_in_its_time() -> None:
+    body = [HEAD + b"Content-Length: 300\r\n\r\n", *[b" "] * 300]
+    with raw_server(body, pause=0.1) as url:
+        assert "did not answer" in error_of(url)
+
+
 def test_endless_informational_answers_end_by_their_size() -> None:
     with raw_server(itertools.repeat(CONTINUE, MANY)) as url:
         assert "more than" in error_of(url, timeout_seconds=30)

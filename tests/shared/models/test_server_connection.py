@@ -177,11 +177,6 @@ def test_reasoning_is_kept_apart(connected: Making, name: str, reasoning: str) -
     assert found.reasoning == reasoning
 
 
-def test_an_answer_that_reasoning_cut(connected: Making) -> None:
-    _, found = asked_once(connected, "vllm/0.33/reasoning_cut")
-    assert found.cut_by_reasoning
-
-
 @pytest.mark.parametrize(
     ("name", "seconds"),
     [("openai/2026-11/rate_limit_seconds", 1.0), ("openai/2026-11/rate_limit_date", 0.9)],

@@ -6,8 +6,8 @@ import gc
 import json
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler
-from threading import Event, Thread
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -23,8 +23,8 @@ from shared.models.openai.server import LanguageServer
 from shared.models.server_check import probe, render
 from shared.models.server_records import ServerAbilities
 from shared.queue.job_context import JobContext, use_context
-from tests.http_server import HttpServer
 from tests.patience import SECONDS
+from tests.shared.models.openai.stub import Reply, listening
 
 WORDS = {"hateful": ["yes"], "non-hateful": ["no"]}
 Serving = Callable[..., str]
@@ -39,60 +39,27 @@ def chat(*tops: tuple[str, float], **message: Any) -> bytes:
     return json.dumps({"model": "m", "choices": [choice]}).encode()
 
 
-class Strange(BaseHTTPRequestHandler):
-    """A list of models, and the same answer to every chat; None: blanks without an end."""
+@dataclass(frozen=True)
+class Strange:
+    """A list of models, and the same content for every completion."""
 
-    answer: bytes | None = b""
-    every_path = False
-    status = 200
-    over: Event
+    content: bytes
+    every_path: bool = False
+    status: int = 200
 
-    def do_GET(self) -> None:
-        if not self.every_path and self.path.endswith("/models"):
-            self.send(b'{"data": [{"id": "m", "owned_by": "x"}]}')
-        else:
-            self.do_POST()
-
-    def do_POST(self) -> None:
-        self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        if self.every_path or self.path.endswith("completions"):
-            self.send(self.answer, self.status)
-        else:
-            self.send(b'{"detail": "Not Found"}', 404)
-
-    def send(self, content: bytes | None, status: int = 200) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(10_000 if content is None else len(content)))
-        self.end_headers()
-        if content is not None:
-            self.wfile.write(content)
-        while content is None and not self.over.wait(0.05):
-            try:
-                self.wfile.write(b" ")
-            except OSError:
-                return
-
-    def log_message(self, *_: object) -> None:
-        """Quiet."""
+    def answer(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> Reply:
+        if self.every_path or path.endswith("completions"):
+            return self.status, {}, self.content
+        if body or not path.endswith("/models"):
+            return 404, {}, {"detail": "Not Found"}
+        return 200, {}, {"data": [{"id": "m", "owned_by": "x"}]}
 
 
 @pytest.fixture
 def serving() -> Iterator[Serving]:
     """A server that answers so: its URL."""
-    over, servers = Event(), []
-
-    def start(answer: bytes | None, **more: Any) -> str:
-        own = {"answer": answer, "over": over, **more}
-        server = HttpServer(("127.0.0.1", 0), type("Own", (Strange,), own))
-        Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-        servers.append(server)
-        return f"http://127.0.0.1:{server.server_port}/v1"
-
-    yield start
-    over.set()
-    for server in servers:
-        server.shutdown()
-        server.server_close()
+    with ExitStack() as stack:
+        yield lambda *answer, **more: stack.enter_context(listening(Strange(*answer, **more)))
 
 
 def entry(url: str, **keys: Any) -> ModelEntry:
@@ -201,13 +168,6 @@ def test_a_gateway_that_answers_every_path_has_a_chat_all_the_same(
     found = judged(url)
     assert found.reading == "top-logprobs"
     assert found.probabilities is not None
-
-
-def test_an_answer_without_an_end_ends_in_its_time(serving: Serving) -> None:
-    """Each of its bytes comes in time; the whole never does."""
-    own = entry(serving(None), timeout_seconds=0.5)
-    with pytest.raises(Unavailable, match="did not answer"):
-        judgements(LanguageServer(own), [make_question(Example(text="A text"), own)])
 
 
 def test_who_forgot_v1_is_told_so(serving: Serving) -> None:

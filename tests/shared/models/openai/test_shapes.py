@@ -162,8 +162,6 @@ def test_a_probability_above_one_by_rounding_is_one(model: ServedLanguageModel, 
 @pytest.mark.parametrize(
     ("answer", "kind", "reason"),
     [
-        ({"hello": 1}, Unavailable, "OpenAI's form: choices"),
-        (b"<html>", Unavailable, "not return JSON"),
         (choice(finish_reason="content_filter"), BadInput, "content filter"),
         (choice(finish_reason="abort"), Unavailable, "aborted the completion"),
     ],
