@@ -132,25 +132,6 @@ def result_of_explanations(client: httpx.Client, body: dict[str, Any]) -> dict[s
     return found
 
 
-@pytest.mark.parametrize("model", RECORDINGS)
-@pytest.mark.parametrize(
-    ("post", "outcome", "code"),
-    [
-        ("A post that is refused", "refused", "refused"),
-        ("A post that is described", "unparsable", "conclusion-unread"),
-        ("A post that is long", "unparsable", "answer-cut-by-reasoning"),
-    ],
-)
-def test_what_is_no_answer_of_a_reasoning_model_is_never_scored(
-    client: httpx.Client, model: str, post: str, outcome: str, code: str
-) -> None:
-    found = elicit(client, model, post)
-    told = found["elicitation"]
-    assert (told["outcome"], told["decision"], found["scores"]) == (outcome, None, [])
-    assert told["obstacles"][0]["code"] == code
-    assert [one["code"] for one in found["unscored"]] == [outcome] * 2
-
-
 @pytest.mark.nightly
 def test_a_worker_that_is_killed_while_a_chain_is_parsed_costs_no_second_answer(
     service: Service, client: httpx.Client, servers: tuple[dict[str, Reasoning], str]

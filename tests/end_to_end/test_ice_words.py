@@ -74,7 +74,6 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with listening(double) as url:
         file = folder / "models.toml"
         file.write_text(ENTRY.format(url=url.removesuffix("/v1")), "utf-8")
-        told = {"TOUCHSTONE_SERVER_ROWS": "300"}
         options = ("--models", str(file), "--services", "ice", "inference")
         with (
             serving(folder / "var", *options, **told) as service,
@@ -103,33 +102,6 @@ def test_a_quotation_is_tested_in_words(place: Place) -> None:
     assert result["provenance"]["parameters"]["draws"] == 50
     assert result["provenance"]["parameters"]["rows"] == "words"
     assert result["provenance"]["parameters"]["mask_text"] == "[MASK]"
-
-
-@pytest.mark.parametrize(
-    ("fields", "problem"),
-    [
-        ({"rationale": ["ruining"], "rows": "tokens"}, "model-cannot"),
-        ({"attribution": "gradient"}, "model-cannot"),
-        ({"rationale": ["ruining"], "variant": "reference"}, "model-cannot"),
-        ({"attribution": "lime"}, "too-many-rows"),  # 500 samples
-    ],
-)
-def test_what_cannot_be_is_refused_when_it_is_posted(
-    place: Place, fields: dict[str, Any], problem: str
-) -> None:
-    asked = len(place.double.asked)
-    answer = place.score(**fields)
-    assert answer.status_code == 422
-    assert answer.json()["type"].endswith(f"#{problem}")
-    assert len(place.double.asked) == asked
-
-
-def test_a_quotation_that_the_text_has_not_is_a_problem_of_the_explanation(place: Place) -> None:
-    asked = len(place.double.asked)
-    result = place.result(rationale=["building"])
-    assert (result["score"], result["verdict"]) == (None, "problem_found")
-    assert result["problems"] == ["quote-not-in-text"]
-    assert len(place.double.asked) == asked
 
 
 def test_rows_of_words_are_an_operation_of_their_own(place: Place) -> None:

@@ -17,6 +17,7 @@ from services.hatexscore.contract import CONTRACT
 from shared.models.catalogue.checkpoint import base_folder
 from tests.answers import CheckedClient
 from tests.end_to_end.service import serving
+from tests.inference.shapes import save_bert
 from tests.patience import SECONDS, eventually
 
 pytestmark = pytest.mark.end_to_end
@@ -31,27 +32,15 @@ def entry(name: str, kind: str, source: str) -> str:
 
 def good(folder: Path) -> Path:
     """A tiny classifier of hate."""
-    torch.manual_seed(0)
-    labels = {0: "non-hateful", 1: "hateful"}
-    config = BertConfig(
-        hidden_size=16,
-        intermediate_size=16,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        max_position_embeddings=64,
-        id2label=labels,
-        label2id={label: number for number, label in labels.items()},
-    )
-    BertForSequenceClassification(config).save_pretrained(folder)
-    AutoTokenizer.from_pretrained(base_folder()).save_pretrained(folder)
-    return folder
+    words = AutoTokenizer.from_pretrained(base_folder())
+    return save_bert(folder, words, outputs=("non-hateful", "hateful"), scale=1)
 
 
 def broken(folder: Path, whole: Path) -> Path:
     """The same, but its configuration speaks of other sizes than its weights: a RuntimeError."""
     shutil.copytree(whole, folder)
     config = json.loads((folder / "config.json").read_text("utf-8"))
-    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 32}), "utf-8")
+    (folder / "config.json").write_text(json.dumps(config | {"hidden_size": 16}), "utf-8")
     return folder
 
 

@@ -13,9 +13,8 @@ import pytest
 from services.ice.batch_report import by_configuration
 from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
-from services.registry import contracts
 from shared.contracts.calls import Example
-from shared.contracts.errors import BadInput, ModelCannot
+from shared.contracts.errors import BadInput
 from shared.contracts.messages import Scored
 from tests.flat_requests import flat_request
 from tests.judges import TinyJudges, tiny_judges
@@ -184,21 +183,6 @@ def test_lime_on_a_server_is_lime_over_words_here(judges: TinyJudges) -> None:
     )
     assert served.token_values[0].values == pytest.approx(here.token_values[0].values, abs=1e-4)
     assert served.score == here.score
-
-
-@pytest.mark.parametrize(
-    ("more", "ability"),
-    [({"rows": "tokens"}, "token_rows"), ({"attribution": "gradient"}, "attributions")],
-)
-def test_what_no_server_shows_is_refused_when_posted(
-    judges: TinyJudges, more: dict[str, Any], ability: str
-) -> None:
-    catalogue = judges.models._catalogue
-    ice = contracts()["ice"]
-    catalogue.check_request(ice, "served-head", asked("served-head", attribution="lime"))
-    with pytest.raises(ModelCannot) as caught:
-        catalogue.check_request(ice, "served-head", asked("served-head", **more))
-    assert caught.value.ability == ability
 
 
 def test_results_of_words_and_of_tokens_are_not_averaged(judges: TinyJudges) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ import pytest
 from bench.papers.answers import PaperRequest
 from bench.papers.command import main
 from bench.papers.run import check_models
-from shared.models import ports
 from touchstone_client.cli.main import main as touchstone
 from touchstone_client.cli.output import WRONG
 
@@ -24,12 +22,6 @@ TEMPLATES = {
     "broken.json": "{",
 }
 AWAY = ("--url", "http://127.0.0.1:9")  # where nobody listens
-
-
-@pytest.fixture(autouse=True)
-def _unbound() -> Iterator[None]:
-    yield
-    ports.bind(None)
 
 
 def bench(folder: Path, paper: str, *more: str) -> int:

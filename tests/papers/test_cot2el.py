@@ -12,7 +12,6 @@ from bench.papers.cot2el import SETTINGS, Cot2elPaper
 from bench.papers.data_rows import DataRow
 from bench.papers.protocol import Case, Incomplete, RunOptions
 from bench.papers.tables import table_of
-from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from tests.papers.scripted_service import Body, ran
 
@@ -56,8 +55,7 @@ def script(path: str, body: Body) -> Body:
 
 @pytest.fixture
 def found(tmp_path: Path) -> Any:
-    yield ran(PAPER, ["m"], [row(number) for number in range(3)], tmp_path, script)
-    ports.bind(None)
+    return ran(PAPER, ["m"], [row(number) for number in range(3)], tmp_path, script)
 
 
 def by_setting(observations: list[Observation]) -> dict[str, list[Observation]]:
@@ -111,7 +109,6 @@ def test_a_chain_that_gives_no_explanation_is_no_number(tmp_path: Path) -> None:
         return made | {"pairs": []} if path.endswith("/cot2el") else made
 
     observations, _ = ran(PAPER, ["m"], [row(0)], tmp_path, mute)
-    ports.bind(None)
     for one in by_setting(observations)["CoT2EL"]:
         assert (one.outcome, one.result) == ("unparsable", None)
         assert one.error == "no explanation came of it"
@@ -121,7 +118,6 @@ def test_a_chain_that_gives_no_explanation_is_no_number(tmp_path: Path) -> None:
 def test_explanations_of_people_are_a_setting_where_rows_have_them(tmp_path: Path) -> None:
     own = row(0, explanations=PARSED)
     observations, _ = ran(PAPER, ["m"], [own], tmp_path, script)
-    ports.bind(None)
     [human] = by_setting(observations)["HumanEX"]
     assert human.outcome == "answered"
     [plan] = PAPER.tables(RunOptions())

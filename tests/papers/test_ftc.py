@@ -12,7 +12,6 @@ from bench.papers.ftc import FtcPaper
 from bench.papers.protocol import RunOptions
 from bench.papers.tables import table_of
 from services.ftc.report import FtcResult
-from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from tests.explanations.scripted import of_own_job
 from tests.papers.scripted_service import Body, ran
@@ -24,12 +23,6 @@ ITEMS = [
      "A man who sleeps is not running."),
 ]  # fmt: skip
 OPTIONS = RunOptions(labels={"e": "entailment"}, parameters={"ftc": {"draws": 19}})
-
-
-@pytest.fixture(autouse=True)
-def _unbound() -> Iterator[None]:
-    yield
-    ports.bind(None)
 
 
 def rows() -> Iterator[DataRow]:

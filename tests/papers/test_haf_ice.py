@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,7 +23,6 @@ from services.haf.contract import HafRequest
 from services.haf.metric import SERVICE as HAF_SERVICE
 from services.haf.report import HafBatchReportRequest
 from shared.contracts.messages import Scored
-from shared.models import ports
 from shared.reports.estimates import BatchStatistics
 from shared.statistics.bootstrap import Resampling
 from tests.haf.tiny_llama import STAGES
@@ -32,12 +30,6 @@ from tests.papers.scripted_service import Body, ran
 
 HOW = Resampling(resamples=199)
 MODELS = ("one", "other")
-
-
-@pytest.fixture(autouse=True)
-def _unbound() -> Iterator[None]:
-    yield
-    ports.bind(None)
 
 
 def said(text: str) -> dict[str, Any]:

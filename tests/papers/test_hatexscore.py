@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,7 +13,6 @@ from bench.papers.data_rows import DataRow
 from bench.papers.hatexscore import HatexscorePaper
 from bench.papers.protocol import Case, Incomplete, RunOptions
 from bench.papers.tables import Line, PaperTable, table_of
-from shared.models import ports
 from shared.statistics.bootstrap import Resampling
 from shared.statistics.intervals import IntervalEstimate
 from tests.papers.observations import observed, row
@@ -29,12 +27,6 @@ SAYS = {
     "shy": "I'm sorry, but I can't help with that request.",
     "vague": "It is about a town.",
 }
-
-
-@pytest.fixture(autouse=True)
-def _unbound() -> Iterator[None]:
-    yield
-    ports.bind(None)
 
 
 def adjudication(found: list[Observation], options: RunOptions) -> PaperTable:
