@@ -57,10 +57,6 @@ class Place:
     client: httpx.Client
     double: ClassifierDouble
 
-    def score(self, **fields: Any) -> httpx.Response:
-        body = nested(IceRequest, BODY | fields)
-        return self.client.post("/v1/scores/ice", json=body, headers={"Prefer": "wait=30"})
-
     def result(self, **fields: Any) -> dict[str, Any]:
         body = nested(IceRequest, BODY | fields)
         found: dict[str, Any] = finished(self.client, "/v1/scores/ice", body)["result"]
@@ -76,7 +72,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         file.write_text(ENTRY.format(url=url.removesuffix("/v1")), "utf-8")
         options = ("--models", str(file), "--services", "ice", "inference")
         with (
-            serving(folder / "var", *options, **told) as service,
+            serving(folder / "var", *options) as service,
             httpx.Client(base_url=service.url, timeout=SECONDS) as client,
         ):
             yield Place(client, double)
