@@ -47,7 +47,7 @@ def hateful(text: str) -> float:
 
 
 BODY: dict[str, Any] = {"text": TEXT, "model": "served", "decision": "hateful"}
-BODY |= {"aspects": ["sufficiency"], "draws": 50}  # rows: 300 at most
+BODY |= {"aspects": ["sufficiency"], "draws": 50}
 
 
 @dataclass(frozen=True)

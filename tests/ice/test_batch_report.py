@@ -70,7 +70,7 @@ def scored(jobs: int, **more: Any) -> list[ScoredIce]:
 
 
 @pytest.fixture(scope="module")
-def report() -> IceBatchReport:
+def report() -> Any:
     return batch_report(scored(JOBS), ASKED)
 
 
