@@ -336,6 +336,46 @@ def strings_are_marked(contract: MetricContract) -> None:
         assert not holds_text(field_type(field)), f"{contract.name}: {name} is not marked"
 
 
+def blank_texts_are_refused(contract: MetricContract) -> None:
+    """Where a string must not be empty, white space and invisible characters are refused too, at
+    the same field."""
+    for body in cheap_examples(contract).values():
+        for path in string_paths(body):
+            if not (empty := faults(contract, with_value(body, path, ""))):
+                continue
+            for blank in (" \n\u00a0\u3000", "\u200b\ufeff\u3164"):
+                refused = faults(contract, with_value(body, path, blank))
+                assert refused.keys() >= empty.keys(), f"{contract.name}: {path}, {blank!r}"
+
+
+def faults(contract: MetricContract, body: Json) -> dict[tuple[Any, ...], str]:
+    try:
+        contract.request.model_validate_json(json.dumps(body))
+    except ValidationError as error:
+        return {fault["loc"]: fault["type"] for fault in error.errors()}
+    return {}
+
+
+def string_paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The path of every string in a JSON value."""
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    for key, item in items:
+        if isinstance(item, str):
+            yield (*path, key)
+        elif isinstance(item, dict | list):
+            yield from string_paths(item, (*path, key))
+
+
+def with_value(body: Json, path: tuple[Any, ...], value: Any) -> Json:
+    """A copy of the JSON object with this value at the path."""
+    copy = json.loads(json.dumps(body))
+    part = copy
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = value
+    return copy  # type: ignore[no-any-return]
+
+
 def marks_of(field: FieldInfo) -> set[Any]:
     """The marks of a field that are classes."""
     return {mark for mark in field.metadata if isinstance(mark, type)}

@@ -70,6 +70,11 @@ def test_what_is_no_parameter_is_a_field_of_every_request() -> None:
 
 
 @of_each_metric
+def test_a_text_that_must_not_be_empty_must_not_be_blank(name: str) -> None:
+    metric_laws.blank_texts_are_refused(metrics()[name])
+
+
+@of_each_metric
 def test_each_string_of_a_request_is_marked(name: str) -> None:
     metric_laws.strings_are_marked(metrics()[name])
 

@@ -20,7 +20,16 @@ from services.consistency.variants import VARIANTS, Contributions
 from services.consistency.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.explanation_fields import fields_in
-from shared.contracts.messages import MAX_TEXT, Count, Input, Message, ModelName, Parameter
+from shared.contracts.messages import (
+    MAX_TEXT,
+    Count,
+    Input,
+    Message,
+    ModelName,
+    Parameter,
+    RequiredText,
+    Visible,
+)
 from shared.contracts.prompt_table import PromptKeys, parse_template
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
@@ -37,8 +46,7 @@ PARTS: tuple[ConsistencyPart, ...] = ("simulatability", "attribution")
 SECONDS_A_CHARACTER = 1e-5  # of text and explanation
 SECONDS_A_ROW = 5e-5  # to draw, send and receive it
 
-Edited = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-LabelText = Annotated[str, StringConstraints(min_length=1, max_length=64)]
+LabelText = Annotated[str, StringConstraints(min_length=1, max_length=64), Visible]
 Content = Annotated[str, StringConstraints(max_length=MAX_TEXT)]
 
 
@@ -52,7 +60,7 @@ class ConsistencySpan(Message):
 class ConsistencyEdit(Message):
     """An edited text of your own."""
 
-    text: Edited
+    text: RequiredText
     expected: Literal["changes", "stays"] | None = Field(
         default=None,
         description="the answer that someone who reads the explanation would expect; absent: "
@@ -123,13 +131,9 @@ def _without_default(schema: dict[str, Any]) -> None:
 class ConsistencyRequest(ExplainableRequest):
     """A text, a model's explanation of its answer, and the model or its precomputed answers."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the text that the model judged"
-    )
-    explanation: Annotated[str, Input] = Field(
+    text: Annotated[RequiredText, Input] = Field(description="the text that the model judged")
+    explanation: Annotated[RequiredText, Input] = Field(
         default="",
-        min_length=1,
-        max_length=MAX_TEXT,
         exclude_if=lambda text: not text,
         json_schema_extra=_without_default,
         description="explanation of the model's answer; required unless `explain` is set",

@@ -21,8 +21,9 @@ from shared.contracts.messages import (
     Message,
     ModelName,
     Parameter,
+    RequiredText,
 )
-from shared.contracts.questions import Explanation, Options, Passage, Question, to_prompt
+from shared.contracts.questions import Explanation, Options, Question, to_prompt
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
     ElicitedExplanation,
@@ -86,10 +87,10 @@ class Cot2elRequest(LanguageRequest):
         description="a string; or `premise` and `hypothesis`; or `scenario` and `question`"
     )
     options: Annotated[Options, Input]
-    reasoning: Annotated[Passage | None, Input] = Field(
+    reasoning: Annotated[RequiredText | None, Input] = Field(
         default=None, description="the chain of thought; absent: `model` writes it"
     )
-    answer: Annotated[Passage | None, Input] = Field(
+    answer: Annotated[RequiredText | None, Input] = Field(
         default=None,
         description="the answer that follows the reasoning; if present, the parsing model sees it",
     )
@@ -155,7 +156,7 @@ class Cot2elRequest(LanguageRequest):
         description="number of random draws that measure chance: explanations with shuffled "
         "words, and explanations of other items",
     )
-    control_pool: Annotated[tuple[Passage, ...], Input] = Field(
+    control_pool: Annotated[tuple[RequiredText, ...], Input] = Field(
         default=(),
         max_length=2_000,
         description="explanations of other items that are drawn to measure chance; absent: 200 "

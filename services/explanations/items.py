@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import Field, model_validator
 
 from shared.contracts.calls import WrittenToken
 from shared.contracts.elicitation import MOST_TOKENS
@@ -16,13 +16,14 @@ from shared.contracts.messages import (
     MetadataKey,
     MetadataValue,
     Parameter,
+    RequiredText,
 )
 
 MOST_ITEMS = 32
 MOST_DRAWS = 16  # of each item
 
 Place = tuple[int | str, ...]
-InputText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Input]
+InputText = Annotated[RequiredText, Input]
 
 
 class ExplanationsAnswer(Message):

@@ -28,7 +28,9 @@ from shared.contracts.messages import (
     Message,
     ModelName,
     Parameter,
+    RequiredText,
     Variant,
+    Visible,
 )
 from shared.contracts.prompt_table import PromptKeys, prompt_tokens
 from shared.contracts.request_cost import Size, Work, words_of
@@ -47,8 +49,9 @@ COUNTERFACTUALS = 2  # of a neutral pair; one of any other
 SECONDS_A_CHARACTER = 1e-4  # of explanation, premise and hypothesis: patterns and alignment
 SECONDS_A_DRAW = 1e-4
 
-Sentence = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-Phrase = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200)]
+Phrase = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=200), Visible
+]
 
 
 class FtcSupplied(Message):
@@ -58,7 +61,7 @@ class FtcSupplied(Message):
         description="`substituted` for the labels entailment and contradiction; `a` or `b` for "
         "neutral"
     )
-    text: Sentence
+    text: RequiredText
 
 
 class FtcRequest(ExplainableRequest):
@@ -69,7 +72,7 @@ class FtcRequest(ExplainableRequest):
     premise: Annotated[str, Input] = Field(
         max_length=MAX_TEXT, description="the statement taken to be true"
     )
-    hypothesis: Annotated[Sentence, Input] = Field(
+    hypothesis: Annotated[RequiredText, Input] = Field(
         description="the statement that follows from it, contradicts it, or does neither"
     )
     explanation: Annotated[Explanation, Input] = Field(

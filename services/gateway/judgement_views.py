@@ -25,7 +25,7 @@ from services.gateway.views import ALWAYS_SENT, ListPage
 from services.registry import metrics
 from shared.contracts.errors import BadInput
 from shared.contracts.explanation_fields import ExplanationFields
-from shared.contracts.messages import Count, Message, Share
+from shared.contracts.messages import Count, Message, Share, Visible
 from shared.ledger.job_json import to_timestamp
 from shared.ledger.judgements import (
     MOST_NOTE,
@@ -44,7 +44,9 @@ ReviewerName = Annotated[
     str,
     StringConstraints(min_length=1, max_length=MOST_REVIEWER, pattern=r"^[^\x00-\x1f\x7f]+$"),
 ]
-Words = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$")]
+Words = Annotated[
+    str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00]*$"), Visible
+]
 
 
 class MarkedSpan(Message):

@@ -15,7 +15,7 @@ from services.haf.verdict import PROBLEMS, finding
 from shared.contracts.calls import WrittenToken
 from shared.contracts.elicitation import ExplainableRequest, has_own_model
 from shared.contracts.explanation_fields import ExplanationFields
-from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName
+from shared.contracts.messages import MAX_TEXT, Input, Message, ModelName, RequiredText
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
     ElicitedExplanation,
@@ -191,9 +191,7 @@ class HafRequest(ExplainableRequest):
     explained_field: ClassVar[str | None] = None  # `responses`, or a model's own
     explain_prompt: ClassVar[str] = "haf-justify"
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the moderated text"
-    )
+    text: Annotated[RequiredText, Input] = Field(description="the moderated text")
     responses: Annotated[HafResponses | None, Input] = Field(
         default=None,
         description="your own model's responses instead of `model`; the service generates nothing",

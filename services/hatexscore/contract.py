@@ -42,15 +42,16 @@ from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.explanation_fields import Explanation, ExplanationFields, written_out
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import (
-    MAX_TEXT,
     CallersWords,
     Input,
     LanguageTag,
     Message,
     ModelName,
     Parameter,
+    RequiredText,
     Share,
     Variant,
+    Visible,
 )
 from shared.contracts.prompt_table import PromptKeys, prompt_tokens
 from shared.contracts.request_cost import Size, Work, words_of
@@ -73,10 +74,12 @@ SECONDS_A_QUOTATION = 2e-3  # that is looked for among near misses
 SECONDS_A_TERM = 1.5e-4  # of a policy of your own
 
 PolicyName = Literal["un", "meta", "twitter", "youtube"]
-Term = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Term = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), Visible
+]
 Terms = Annotated[list[Term], Field(max_length=2_000)]
 HATEFUL: Side = "hateful"  # the side whose probability counts
-LabelText = Annotated[str, StringConstraints(min_length=1, max_length=120)]
+LabelText = Annotated[str, StringConstraints(min_length=1, max_length=120), Visible]
 LabelTexts = Annotated[list[LabelText], Field(min_length=1, max_length=MOST_WORDS)]
 ClassName = Annotated[str, StringConstraints(pattern=r"^\w[\w -]{0,39}$")]
 OwnLabels = Annotated[
@@ -212,9 +215,7 @@ class HatexscoreOptions(Message):
 class HatexscoreRequest(ExplainableRequest):
     """A text, and a model's explanation of its decision about the text."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the moderated text"
-    )
+    text: Annotated[RequiredText, Input] = Field(description="the moderated text")
     explanation: Annotated[Explanation, Input] = Field(
         default="",
         description="explanation of the decision, as a text or as fields. The variant `robust` "

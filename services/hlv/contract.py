@@ -13,13 +13,12 @@ from pydantic import Field, ValidationInfo, field_validator, model_validator
 
 from services.hlv.report import HlvBatchReport, HlvResult, Method
 from services.hlv.verdict import PROBLEMS, finding
-from shared.contracts.messages import Input, LanguageRequest, Message, Parameter
+from shared.contracts.messages import Input, LanguageRequest, Message, Parameter, RequiredText
 from shared.contracts.prompt_table import PromptKeys, prompt_tokens
 from shared.contracts.questions import (
     Explanation,
     Key,
     Options,
-    Passage,
     Question,
     format_options,
     to_prompt,
@@ -218,7 +217,7 @@ class HlvRequest(LanguageRequest):
         max_length=200,
         description="explanations shown to the judge; the baseline never sees them",
     )
-    rationale: Annotated[Passage | None, Input] = Field(
+    rationale: Annotated[RequiredText | None, Input] = Field(
         default=None, description="an explanation as one text, such as a chain of thought"
     )
     human: Annotated[HlvHuman, Input]

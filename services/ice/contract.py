@@ -31,6 +31,8 @@ from shared.contracts.messages import (
     Message,
     ModelName,
     Parameter,
+    RequiredText,
+    Visible,
     Word,
 )
 from shared.contracts.prompt_table import PromptKeys
@@ -47,10 +49,10 @@ MethodName = Literal["attention", "gradient", "integrated_gradients", "lime"]
 Method = MethodName | AttributionMethod
 Methods = Method | Annotated[tuple[Method, ...], Field(min_length=1, max_length=8)]
 Values = Annotated[tuple[IceAttributedSpan, ...], Field(min_length=1, max_length=MAX_TEXT)]
-Quotation = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 Budget = Annotated[float, Field(gt=0, le=1)]
-PoolText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
-Label100 = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
+Label100 = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100), Visible
+]
 MOST_QUOTATIONS = 200
 
 
@@ -62,11 +64,11 @@ def _check_quotations(given: tuple[IceSpan | str, ...]) -> tuple[IceSpan | str, 
 
 Spans = (
     Annotated[
-        tuple[IceSpan | Quotation, ...],
+        tuple[IceSpan | RequiredText, ...],
         Field(min_length=1, max_length=MAX_TEXT),
         AfterValidator(_check_quotations),
     ]
-    | Quotation
+    | RequiredText
 )
 
 
@@ -177,7 +179,7 @@ class IceOptions(Message):
         le=32,
         description="number of random fillings of each mask, over which results are averaged",
     )
-    infill_pool: Annotated[tuple[PoolText, ...], Input] = Field(
+    infill_pool: Annotated[tuple[RequiredText, ...], Input] = Field(
         default=(),
         max_length=1_000,
         description="texts whose tokens fill masks; the text that is tested is left out",
@@ -244,14 +246,9 @@ class IceOptions(Message):
 class IceRequest(LanguageRequest):
     """A text, and one or more explanations that refer to positions in the text."""
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the text that the model judged"
-    )
-    text_pair: Annotated[str | None, Input] = Field(
-        default=None,
-        min_length=1,
-        max_length=MAX_TEXT,
-        description="the second text of a pair; only for encoders",
+    text: Annotated[RequiredText, Input] = Field(description="the text that the model judged")
+    text_pair: Annotated[RequiredText | None, Input] = Field(
+        default=None, description="the second text of a pair; only for encoders"
     )
     decision: Annotated[str | None, Parameter] = Field(
         default=None,

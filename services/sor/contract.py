@@ -14,7 +14,15 @@ from services.sor.report import SorBatchReport, SorResult
 from services.sor.verdict import PROBLEMS, finding
 from shared.contracts.elicitation import ExplainableRequest
 from shared.contracts.explanation_fields import Explanation, written_out
-from shared.contracts.messages import MAX_TEXT, Input, ModelName, Parameter
+from shared.contracts.messages import (
+    MAX_TEXT,
+    Input,
+    ModelName,
+    Parameter,
+    RequiredText,
+    Visible,
+    check_visible,
+)
 from shared.contracts.request_cost import Size, Work, words_of
 from shared.contracts.service import (
     ElicitedExplanation,
@@ -27,7 +35,7 @@ MOST_POSTS = 200
 READER_TOKENS = 1_500  # of the reader's prompt and answer
 SECONDS_A_CHARACTER = 1e-5  # of post, statement and policy
 SECONDS_A_CHARACTER_READ = 1e-4  # of the statement, by the trained reader
-Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000)]
+Post = Annotated[str, StringConstraints(min_length=1, max_length=2_000), Visible]
 
 
 class SorRequest(ExplainableRequest):
@@ -35,9 +43,7 @@ class SorRequest(ExplainableRequest):
 
     explained_field: ClassVar[str | None] = None  # `statement`, or `fields`
 
-    text: Annotated[str, Input] = Field(
-        min_length=1, max_length=MAX_TEXT, description="the post that the decision is about"
-    )
+    text: Annotated[RequiredText, Input] = Field(description="the post that the decision is about")
     statement: Annotated[Explanation | None, Input] = Field(
         default=None,
         description="the statement as its recipient received it, or an explanation as fields",
@@ -86,9 +92,7 @@ class SorRequest(ExplainableRequest):
     @field_validator("statement")
     @classmethod
     def _is_not_empty(cls, statement: Explanation | None) -> Explanation | None:
-        if statement == "":
-            raise ValueError("must not be empty")
-        return statement
+        return check_visible(statement) if isinstance(statement, str) else statement
 
     @model_validator(mode="after")
     def _one_form(self) -> Self:

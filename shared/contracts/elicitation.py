@@ -21,7 +21,6 @@ from pydantic_core import InitErrorDetails
 from shared.contracts.calls import Label, WrittenToken
 from shared.contracts.judgement import Reading
 from shared.contracts.messages import (
-    MAX_TEXT,
     Count,
     LanguageRequest,
     Message,
@@ -30,6 +29,7 @@ from shared.contracts.messages import (
     Parameter,
     ReasonCode,
     Report,
+    RequiredText,
     Share,
     Word,
 )
@@ -112,9 +112,7 @@ class ExplanationsOwnPrompt(Message):
 class ExplanationsOwnPolicy(Message):
     """A policy in the caller's words."""
 
-    text: str = Field(
-        min_length=1, max_length=MAX_TEXT, description="the policy, as text for the model"
-    )
+    text: RequiredText = Field(description="the policy, as text for the model")
 
 
 class ExplanationsGeneration(Message):

@@ -4,10 +4,12 @@ service builds its request and report on them, and declares both in its `CONTRAC
 
 from __future__ import annotations
 
+import unicodedata
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -16,7 +18,7 @@ from pydantic import (
     WithJsonSchema,
 )
 from pydantic.fields import FieldInfo
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from shared.contracts.validation_messages import METADATA_KEY
 
@@ -25,6 +27,27 @@ Direction = Literal["higher_is_better", "lower_is_better"]
 ModelKind = Literal["classifier", "causal", "similarity", "cross-encoder"]
 Runtime = Literal["torch", "openvino"]
 Numerics = Literal["bytes", "tolerance"]
+
+MAX_TEXT = 20_000  # characters (Unicode code points)
+HIDDEN = frozenset({"Cc", "Cf", "Cs", "Me", "Mn", "Zl", "Zp", "Zs"})  # categories of Unicode
+FILLERS = frozenset("\u115f\u1160\u3164\uffa0\u2800")  # of Hangul and Braille, that show nothing
+
+
+def is_blank(text: str) -> bool:
+    """Return True if a text shows nothing: it has only white space and invisible characters."""
+    return all(c in FILLERS or unicodedata.category(c) in HIDDEN for c in text)
+
+
+def check_visible(text: str) -> str:
+    if is_blank(text):
+        raise PydanticCustomError(
+            "blank", "must not be blank: write at least one visible character"
+        )
+    return text
+
+
+Visible = AfterValidator(check_visible)  # for a string that must not be empty
+RequiredText = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT), Visible]
 
 MetadataKey = Annotated[
     str,
@@ -35,7 +58,7 @@ MetadataKey = Annotated[
 MetadataValue = Annotated[str, StringConstraints(max_length=512)]
 MOST_METADATA = 16  # pairs
 EDITED = "edited_from"  # key of metadata: the job whose request somebody has changed on a page
-ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128)]
+ModelName = Annotated[str, StringConstraints(min_length=1, max_length=128), Visible]
 Id = Annotated[str, StringConstraints(max_length=64, pattern=r"^[A-Za-z0-9_-]*$")]  # no NUL
 Count = Annotated[int, Field(ge=0)]
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -44,8 +67,6 @@ LanguageTag = Annotated[
 ]
 EndpointId = Annotated[str, StringConstraints(pattern=r"^we_[0-9a-f]{32}$")]
 AuditField = Annotated[str, StringConstraints(max_length=500)]
-
-MAX_TEXT = 20_000  # characters (Unicode code points)
 
 
 class Word:

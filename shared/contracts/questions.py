@@ -11,20 +11,21 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, StringConstraints
 
-from shared.contracts.messages import MAX_TEXT, Message, Word
+from shared.contracts.messages import Message, RequiredText, Visible, Word
 
 Stance = Literal["support", "oppose"]
 STANCES: tuple[Stance, ...] = ("support", "oppose")
 
 Key = Annotated[str, StringConstraints(pattern=r"^[A-Z]$"), Word]
-Passage = Annotated[str, StringConstraints(min_length=1, max_length=MAX_TEXT)]
 
 
 class Option(Message):
     """One answer that can be chosen."""
 
     key: Key = Field(description="the letter that is shown before the option")
-    text: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500)]
+    text: Annotated[
+        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=500), Visible
+    ]
 
 
 def _check_unique(options: tuple[Option, ...]) -> tuple[Option, ...]:
@@ -47,24 +48,24 @@ Options = Annotated[
 class NliQuestion(Message):
     """Asks if a statement follows from a context (language inference)."""
 
-    premise: Passage
-    hypothesis: Passage
+    premise: RequiredText
+    hypothesis: RequiredText
 
 
 class Scenario(Message):
     """A question about a described situation."""
 
-    scenario: Passage
-    question: Passage
+    scenario: RequiredText
+    question: RequiredText
 
 
-Question = NliQuestion | Scenario | Passage
+Question = NliQuestion | Scenario | RequiredText
 
 
 class Explanation(Message):
     """An explanation with its label and stance."""
 
-    explanation: Passage
+    explanation: RequiredText
     label: Key = Field(description="the key of the option that the explanation is about")
     stance: Stance = "support"
 
