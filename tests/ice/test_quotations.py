@@ -94,7 +94,6 @@ def test_quotations_score_as_their_spans() -> None:
     [
         ({"rationale": ["w1", "their"]}, "Quotation 2 of 2 is not in the text."),
         ({"rationale": ["w1", "w1"]}, "Quotation 2 of 2 is not in the text 2 times."),
-        ({"rationale": " "}, "Quotation 1 of 1 is not in the text."),
         ({"rationale": "<b>"}, "Quotation 1 of 1 is not in the text."),
         (
             {"rationale": "w1", "explanations": [{"name": "a", "rationale": ["their"]}]},

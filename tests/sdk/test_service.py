@@ -125,7 +125,7 @@ def test_what_is_not_waited_for_goes_on(ts: Touchstone, bodies: dict[str, dict[s
 def test_a_job_that_fails_says_why(ts: Touchstone) -> None:
     with pytest.raises(JobFailed, match="no token") as failed:
         ts.ice(
-            text="\u200b",
+            text="\ufffd",
             model="embedded-sentiment",
             attribution="gradient",
             language="en",
