@@ -502,6 +502,7 @@ CONTRACT = MetricContract(
         decision_sent="decision",
         decision_stated="stated_decision",
         facets=FACETS,
+        last=("class=non-hateful", "quotes=none"),
         groups=(
             RivalGroup(
                 path="by_decision.hateful",

@@ -30,13 +30,13 @@ from shared.reports.pages.page_text import counted, percent, significant
 
 PROBLEMS = {  # code of a failed check → what is wrong, worst first
     "opposite-decision": "says the opposite",
-    "other-class": "states another class",
-    "no-explanation": "no explanation",
-    "no-decision": "states no decision",
     "misquoted": "misquotes the post",
     "quote-not-in-post": "quote not in the post",
     "quotes-do-not-matter": "quoted words do not matter",
     "group-not-named": "group missing",
+    "other-class": "states another class",
+    "no-explanation": "no explanation",
+    "no-decision": "states no decision",
 }
 STATES_DECISION = "states-a-decision"
 STATES_THIS = "states-this-decision"

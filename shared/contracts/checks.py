@@ -5,6 +5,7 @@ problems, and the advice for an untested check."""
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Literal
 
 from shared.contracts.messages import (
     LONGEST_REASON,
@@ -14,6 +15,11 @@ from shared.contracts.messages import (
     Report,
     Untested,
     VerdictWord,
+)
+
+Route = Literal["use", "person", "ask again", "decide without it"]
+TO_A_PERSON = frozenset(
+    {"opposite-decision", "misquoted", "quote-not-in-post", "quote-not-in-text"}
 )
 
 _LONGER = "Test longer posts, or read the batch report, which tests many results together."
@@ -135,6 +141,15 @@ def conclude(checks: Iterable[Check], carrying: Collection[str]) -> Finding:
         problems=tuple(dict.fromkeys(check.reason for check in failures if check.reason)),
         untested=tuple(Untested(reason=code, action=ACTIONS[code]) for code in codes),
     )
+
+
+def route_of(verdict: str | None, problems: Iterable[str]) -> Route | None:
+    """Return what to do with an explanation, as the guide's page “From score to decision” says.
+    Return None without a verdict."""
+    if verdict == "problem_found":
+        return "ask again" if TO_A_PERSON.isdisjoint(problems) else "person"
+    routes: Mapping[str | None, Route] = {"holds_up": "use", "not_tested": "decide without it"}
+    return routes.get(verdict)
 
 
 def _summary(checks: Sequence[Check]) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shared.contracts.checks import TO_A_PERSON
 from shared.contracts.messages import Finding
 from shared.contracts.service import FactPaths, MetricContract, ReportedContract, SurprisingRule
 
@@ -21,6 +22,9 @@ OF_ALL = {  # name → dotted path, of every metric
     "model": "provenance.models.0.name",
 }
 
+
+KINDS: Mapping[str | None, int] = {"problem_found": 0, "not_tested": 2, "holds_up": 3}
+NO_VERDICT, HARMLESS = 1, 4  # kinds of rows, worst first
 
 UNTESTED = (  # why the verdict is `not_tested`: of a result, or of the first metric's result in it
     ("untested", '$ ? (@.verdict == "not_tested").untested[0].reason'),
@@ -47,10 +51,6 @@ class SurprisingRules:
         """Return the names of all rules in order, then `FAILED`, the reason of lines without a
         result."""
         return [*(rule.name for rule in self.listed), FAILED]
-
-    def rank(self, reasons: Sequence[str]) -> int:
-        """Return the smallest index of any reason in `names`, or len(names) without reasons."""
-        return min(map(self.names.index, reasons), default=len(self.names))
 
 
 @dataclass(frozen=True)
@@ -93,6 +93,16 @@ class FactPlan:
         """Return (name, SQL path) for each property by which results can be filtered."""
         return (*UNTESTED, *self.facts.facets)
 
+    def rank(self, verdict: str | None, reasons: Sequence[str], facets: Collection[str]) -> int:
+        """Return a row's place in the order of tables, lowest first: results with a problem, rows
+        without a result, untested results, and results that hold up. Inside each kind the worst
+        reason counts. Results without a problem that have all facets of `last` come last."""
+        kind, last = KINDS.get(verdict, NO_VERDICT), self.facts.last
+        if kind > NO_VERDICT and last and set(last) <= set(facets):
+            kind = HARMLESS
+        names = self.rules.names
+        return kind * (len(names) + 1) + min(map(names.index, reasons), default=len(names))
+
     @property
     def part_names(self) -> list[str]:
         """Return the ordered names of the score's parts."""
@@ -100,8 +110,9 @@ class FactPlan:
 
     @property
     def fingerprint(self) -> str:
-        """Return a hash of the rules, paths and default model."""
+        """Return a hash of the rules, paths, order, routes and default model."""
         paths = "".join(f"{name}={path};" for name, path in self.paths.items())
         paths += "".join(f"facet {name}={path};" for name, path in self.facets)
         paths += f"default model={self.contract and self.contract.default_model};"
+        paths += f"last={self.facts.last};kinds={KINDS};to a person={sorted(TO_A_PERSON)};"
         return hashlib.sha256(f"{self.rules.fingerprint}{paths}".encode()).hexdigest()

@@ -90,7 +90,8 @@ class FactPaths:
     depends on the text. `score_range` is for reports without one. `groups` are compared with
     chance separately. `gain` describes the main number of a batch report if it is a gain.
     `caveats` are first words of warnings that the summary of a batch report repeats. `facets`
-    holds (name, SQL/JSON path) of filters."""
+    holds (name, SQL/JSON path) of filters. Results without a problem that have all facets of
+    `last` come last in tables."""
 
     score: str = "score"
     model: str = "provenance.models.0.name"
@@ -110,6 +111,7 @@ class FactPaths:
     gain: GainWords | None = None
     caveats: tuple[str, ...] = ()
     facets: tuple[tuple[str, str], ...] = ()
+    last: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

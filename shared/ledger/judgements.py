@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, Literal, NamedTuple, get_args
@@ -303,10 +304,14 @@ class JudgementFilter:
     verdict: str | None = None
     history: bool = False
     verified: bool | None = None
+    about: str | None = None
+    note: str | None = None
 
     @property
     def filters(self) -> list[ColumnElement[bool]]:
-        fields = ("job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified")
+        fields = (
+            "job_id", "batch_id", "queue_id", "reviewer", "verdict", "verified", "about", "note",
+        )  # fmt: skip
         values = {name: value for name in fields if (value := getattr(self, name)) is not None}
         conditions: list[ColumnElement[bool]] = [judgements.c.tenant == self.tenant]
         conditions += [judgements.c[name] == value for name, value in values.items()]
@@ -332,19 +337,17 @@ def count_of(connection: Connection, selection: JudgementFilter) -> int:
 
 
 def count_by_job(
-    connection: Connection, tenant: str, ids: Sequence[str]
+    connection: Connection, tenant: str, ids: Sequence[str], tags: Collection[str] = ()
 ) -> dict[str, dict[str, int]]:
-    """Count the current judgements of each job's score by verdict."""
-    counts: dict[str, dict[str, int]] = {}
-    query = (
-        select(judgements.c.job_id, judgements.c.verdict, func.count())
-        .where(*JudgementFilter(tenant).filters)
-        .where(judgements.c.job_id.in_(ids), judgements.c.about == SCORE)
-        .group_by(judgements.c.job_id, judgements.c.verdict)
+    """Count the current judgements of each job's score by verdict, and by note if the note is one
+    of `tags`."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    query = select(judgements.c.job_id, judgements.c.verdict, judgements.c.note).where(
+        *JudgementFilter(tenant, about=SCORE).filters, judgements.c.job_id.in_(ids)
     )
-    for job_id, verdict, count in connection.execute(query):
-        counts.setdefault(job_id, {})[verdict] = count
-    return counts
+    for job_id, *words in connection.execute(query):
+        counts[job_id].update(word for word in words if word in (*OPINIONS, *tags))
+    return {job_id: dict(words) for job_id, words in counts.items()}
 
 
 def list_by_job(
@@ -410,10 +413,10 @@ def is_judged(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnE
 
 
 def opinions_of(job_id: ColumnElement[Any], selection: JudgementFilter) -> ColumnElement[int]:
-    """Return an SQL expression for the number of current judgements of a job's score."""
+    """Return an SQL expression for the number of a job's judgements in the selection."""
     counted = (
         select(judgements.c.job_id, func.count().label("given"))
-        .where(*selection.filters, judgements.c.about == SCORE)
+        .where(*selection.filters)
         .group_by(judgements.c.job_id)
         .subquery()
     )

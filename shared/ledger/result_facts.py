@@ -34,9 +34,11 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB, JSONPATH, insert
 
 from shared.contracts.batches import model_of
+from shared.contracts.checks import route_of
 from shared.contracts.facts import FAILED, FactPlan, SurprisingRules
 from shared.contracts.messages import Trace
 from shared.contracts.problems import type_name
+from shared.contracts.service import MetricContract
 from shared.ledger import score_hours
 from shared.ledger.batch_lines import line_metadata
 from shared.ledger.score_pushes import FinishedScore, enqueue_scores
@@ -263,20 +265,23 @@ def _facts(plan: FactPlan, line: Facts, job: Row[Any] | None) -> Facts:
     request: Mapping[str, Any] = {} if job is None else job.request
     reasons = [FAILED] if line["status"] == FAILED else list((job and job.reasons) or ())
     fields = {name: line.get(name) for name in (*KEY, "job_id", "batch_id", "custom_id", "status")}
+    fields |= _facts_of_result(plan, line["status"], job)
+    facets, verdict = _facets(plan, line["status"], job), fields["verdict"]
+    if isinstance(plan.contract, MetricContract) and (route := route_of(verdict, reasons)):
+        facets.insert(0, f"route={route}")
     return {
         **fields,
         "tenant": line["tenant"],
         "metric": line["metric"],
         "created_at": job and job.created_at,
         "finished_at": job and job.finished_at,
-        **_facts_of_result(plan, line["status"], job),
         "decision_sent": None
         if plan.contract is None
         else _word(request.get(plan.facts.decision_sent)),
         "snippet": _snippet(plan, request),
         "reasons": reasons,
-        "facets": _facets(plan, line["status"], job),
-        "surprise": plan.rules.rank(reasons),
+        "facets": facets,
+        "surprise": plan.rank(verdict, reasons, facets),
         "metadata": _metadata(line, request),
         "rules": plan.fingerprint,
     }

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from itertools import product
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from services.registry import metrics
-from shared.contracts.checks import ACTIONS, conclude, fitted
-from shared.contracts.messages import LONGEST_REASON, Check, ReasonCode
+from shared.contracts.checks import ACTIONS, conclude, fitted, route_of
+from shared.contracts.messages import LONGEST_REASON, Check, ReasonCode, VerdictWord
 
 UNANSWERED = ("inconclusive", "not_tested")
 OUTCOMES = {
@@ -71,3 +74,15 @@ def test_a_long_sentence_ends_at_a_word(text: str) -> None:
     assert text.startswith(beginning)
     if beginning != text:
         assert not text[len(beginning)].isalnum() or " " not in beginning.strip()
+
+
+def test_routes_are_those_of_the_guide() -> None:
+    guide = Path(__file__).parents[2] / "docs/guide/decide.md"
+    code = guide.read_text("utf-8").partition("TO_A_PERSON =")[2].partition("\n\n\nbatch")[0]
+    names: dict[str, Any] = {}
+    exec(f"TO_A_PERSON ={code}", names)  # noqa: S102
+    codes = sorted({code for metric in metrics().values() for code in metric.problems})
+    for verdict, *problems in product(get_args(VerdictWord), codes, codes):
+        result = SimpleNamespace(verdict=verdict, problems=problems)
+        assert route_of(verdict, problems) == names["route"](result)
+    assert route_of(None, codes) is None

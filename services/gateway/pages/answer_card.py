@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, get_args
 
 from sqlalchemy import Connection
 
 from services.gateway.pages.result_query import ResultQuery, value_name
 from services.gateway.results import result_pages
-from services.gateway.results.result_pages import UNTESTED, CardCounts
+from services.gateway.results.result_pages import ROUTE, CardCounts
 from services.registry import NO_SCORE, page, surprising_words
-from shared.contracts.checks import ACTIONS
+from shared.contracts.checks import ACTIONS, Route
 from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
 from shared.reports.pages.report_summary import verdict_phrase
@@ -60,6 +60,7 @@ class CardItem:
     action: str = ""
     control: Control | None = None
     word: str = ""
+    kind: str = ""  # the name of its filter
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,8 @@ class AnswerCard:
     """A summary sentence for a batch, with lists of problems and of checks that were not done. It
     also lists decisions of a third class (neither hateful nor non-hateful) that count as hateful.
     `phrases` are the parts of the sentence, each with the address of the lines that it counts or
-    "". `problems` has the gravest ones of `all_problems`, which counts the different problems."""
+    "". `problems` has the gravest ones of `all_problems`, which counts the different problems.
+    `routes` says what to do with the explanations."""
 
     phrases: Sequence[tuple[str, str]]
     missing: Sequence[CardItem]
@@ -75,6 +77,7 @@ class AnswerCard:
     all_problems: int
     untested: Sequence[CardItem]
     folded: Sequence[CardItem]
+    routes: Sequence[CardItem]
 
     @property
     def sentence(self) -> str:
@@ -127,12 +130,17 @@ def card_of(
             )
             for word, count in list(folded.items())[:MOST_SHOWN]
         ],
+        [
+            CardItem(route, counts.routes[route], view.within(("facet", f"{ROUTE}{route}")))
+            for route in get_args(Route)
+            if route in counts.routes
+        ],
     )
 
 
 def unlabelled_words(connection: Connection, view: ResultQuery) -> dict[str, int]:
     """Count the lines per decision for which the model has no label."""
-    selection = replace(view.filter, facets=[*view.filter.facets, f"{UNTESTED}{NO_LABEL}"])
+    selection = replace(view.filter, untested=[NO_LABEL])
     counts = result_pages.split_counts(connection, selection, "decision_sent")
     return {count.value: count.rows for count in counts if count.value}
 
@@ -153,12 +161,12 @@ def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]
 def clusters_of(view: ResultQuery, counts: CardCounts) -> list[CardItem]:
     """Return one entry per problem, worst first, then one per reason why checks were not done."""
     problems = [
-        CardItem(words, counts.problems[code], view.within(("reason", code)), code)
+        CardItem(words, counts.problems[code], view.within(("reason", code)), code, kind="reason")
         for code, words in surprising_words(view.metric).items()
         if code in counts.problems and code != NO_SCORE.name
     ]
     return problems + [
-        CardItem(value_name("why", code), count, view.within(("why", code)), code)
+        CardItem(value_name("why", code), count, view.within(("why", code)), code, kind="why")
         for code, count in counts.untested.items()
     ]
 

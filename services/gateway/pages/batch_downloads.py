@@ -7,7 +7,7 @@ from __future__ import annotations
 import hmac
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 from urllib.parse import parse_qsl
@@ -37,6 +37,7 @@ from services.gateway.pages.templates import FIELD, checked_form
 from services.gateway.refusals import NoReport
 from services.gateway.results import result_exports, result_pages, saved_views
 from services.gateway.results.result_exports import ExportedRow
+from services.gateway.results.result_pages import ResultRow
 from services.gateway.routes import batch_results
 from services.gateway.routes import judgements as judgement_routes
 from services.gateway.routes.batch_results import (
@@ -49,12 +50,14 @@ from services.gateway.routes.batches import find_batch
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
 from services.registry import contracts, metrics, reported
+from shared.contracts.checks import route_of
 from shared.contracts.column_names import PARTS
 from shared.contracts.errors import BadInput, NotThere, UnknownFile
+from shared.ledger import judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 from shared.ledger.jobs import Job, Owner
-from shared.ledger.judgements import JudgementFilter
+from shared.ledger.judgements import OPINIONS, JudgementFilter
 from shared.ledger.keys import TENANT
 from shared.reports.charts.engine import in_the_dark
 
@@ -63,6 +66,7 @@ OF_TABLE = ("chance", "decision_sent", "decision_stated", "language", "model")
 REASONS, CHECKS, MASKED = "reasons", "checks", "masked_text"
 NAMES = {"sentence": "reason"}  # of a row → as results call it
 IN_FRONT = (*FIRST, "verdict", "sentence")  # of a row
+JUDGED = ("route", *OPINIONS, "tags")
 TOLD = (*IN_FRONT, *OF_TABLE, "warnings")
 MOST_IN_FILE = 1_000  # lines of a selection
 router = page_router()
@@ -90,11 +94,13 @@ class ExportColumns:
             *LAST,
             *(f"line.{name}" if name in names else name for name in OF_TABLE),
             REASONS,
+            *JUDGED,
             *(f"metadata.{key}" for key in self.keys),
         ]
 
-    def row(self, exported: ExportedRow, batch: Batch) -> list[str]:
+    def row(self, exported: ExportedRow, batch: Batch, words: Mapping[str, int]) -> list[str]:
         row, result = exported.row, exported.result or {}
+        tags = (f"{word}: {count}" for word, count in words.items() if word not in OPINIONS)
         checks = (f"{check['name']}: {check['outcome']}" for check in result.get("checks") or ())
         return [
             *(csv_field(getattr(row, name)) for name in IN_FRONT),
@@ -105,8 +111,16 @@ class ExportColumns:
             csv_field(why_none(row.status, exported.error, batch)),
             *(csv_field(getattr(row, name)) for name in OF_TABLE),
             csv_field(" ".join(row.reasons)),
+            csv_field(_route(row, batch)),
+            *(csv_field(words.get(opinion)) for opinion in OPINIONS),
+            csv_field("; ".join(tags)),
             *(csv_field(row.metadata.get(key)) for key in self.keys),
         ]
+
+
+def _route(row: ResultRow, batch: Batch) -> str | None:
+    """Return what to do with the explanation, or None without a metric's verdict."""
+    return route_of(row.verdict, row.reasons) if batch.metric in metrics() else None
 
 
 def _text_of(exported: ExportedRow, name: str) -> Any:
@@ -140,30 +154,39 @@ def file_chunks(
         if texts
         else ExportColumns(number_columns(contracts().get(batch.metric)), list(keys))
     )
+    contract = metrics().get(batch.metric)
+    tags = () if contract is None else contract.problems.values()
     if ending == "csv":
         yield encode_rows([columns.header])
     last = 0
     while True:
         with transaction(engine) as connection:
             some = result_exports.exported(connection, view.filter, last, LINES_AT_ONCE)
+            ids = [one.row.job_id for one in some if one.row.job_id is not None]
+            judged = judgements.count_by_job(connection, batch.tenant, ids, tags)
         if not some:
             return
         last = some[-1].row.line
+        rows = [(one, judged.get(one.row.job_id or "", {})) for one in some]
         yield (
-            encode_rows(columns.row(row, batch) for row in some)
+            encode_rows(columns.row(row, batch, words) for row, words in rows)
             if ending == "csv"
             else "".join(
-                f"{json.dumps(_to_dict(row, batch, texts=texts))}\n" for row in some
+                f"{json.dumps(_to_dict(row, batch, words, texts=texts))}\n" for row, words in rows
             ).encode()
         )
 
 
-def _to_dict(exported: ExportedRow, batch: Batch, *, texts: bool) -> dict[str, Any]:
+def _to_dict(
+    exported: ExportedRow, batch: Batch, words: Mapping[str, int], *, texts: bool
+) -> dict[str, Any]:
     row = exported.row
     return {
         "batch_id": batch.id,
         **{NAMES.get(name, name): getattr(row, name) for name in TOLD},
         "reasons": row.reasons,
+        "route": _route(row, batch),
+        "judgements": words,
         "metadata": row.metadata,
         **({"request": exported.request} if texts else {}),
         "result": exported.result,

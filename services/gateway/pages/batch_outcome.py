@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 from services.gateway.pages.terms import Term, terms
@@ -59,13 +60,13 @@ class BatchOutcome:
 def outcome_of(
     contract: ReportedContract | None,
     counts: ResultCounts,
-    why: Mapping[str, int],
     report: Mapping[str, Any] | None,
 ) -> BatchOutcome:
-    """Return the conclusion, histogram and score components of a batch. `why` counts the results
-    that were not tested, by reason. `report` is None while it is being computed."""
+    """Return the conclusion, histogram and score components of a batch. `report` is None while it
+    is being computed."""
     codes = () if contract is None else contract.problems
-    problems = {code: counts.reasons[code] for code in codes if code in counts.reasons}
+    problems = {code: counts.card.problems[code] for code in codes if code in counts.card.problems}
+    why = dict(islice(counts.card.untested.items(), MOST_REASONS))
     return BatchOutcome(
         sentences=_sentences(
             contract,

@@ -329,12 +329,11 @@ def summary_of(batch: Batch, report: dict[str, Any], *, inside: bool) -> ReportS
 
 @dataclass(frozen=True)
 class FileLines:
-    """The batch lines in an HTML file. `rows` holds the first of the chosen lines. `counts`,
-    `why` (results without a test, by reason) and `provenance` describe all chosen lines."""
+    """The batch lines in an HTML file. `rows` holds the first of the chosen lines. `counts`
+    and `provenance` describe all chosen lines."""
 
     rows: Sequence[ResultRow]
     counts: ResultCounts
-    why: Mapping[str, int]
     provenance: Record
 
 
@@ -362,11 +361,11 @@ def file_of(
         batch=batch_json(batch),
         contract=metrics().get(batch.metric),
         summary=summary_of(batch, report, inside=True),
-        finding=outcome_of(contract, lines.counts, lines.why, report),
+        finding=outcome_of(contract, lines.counts, report),
         is_metric=batch.metric in metrics(),
         selection=selection,
         items=lines.rows,
-        reasons=lines.counts.reasons,
+        reasons=lines.counts.card.problems,
         provenance=lines.provenance,
         blocks=design_of(batch.metric, report),
         gold=gold_section(report),

@@ -29,7 +29,7 @@ from services.gateway.pages.answer_card import (
     folded_words,
     unlabelled_words,
 )
-from services.gateway.pages.batch_outcome import MOST_REASONS, outcome_of, scale_of
+from services.gateway.pages.batch_outcome import outcome_of, scale_of
 from services.gateway.pages.batch_report import ReportSummary, charts_at_once, design_of, summary_of
 from services.gateway.pages.batch_split import split_keys, split_of
 from services.gateway.pages.gold_section import gold_section
@@ -64,7 +64,7 @@ from shared.ledger import batch_feed, batches, files, judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import Slice
 from shared.ledger.jobs import Job
-from shared.ledger.judgements import SCORE
+from shared.ledger.judgements import OPINIONS, SCORE
 from shared.ledger.score_hours import edges_of
 
 ON_A_PAGE = 50
@@ -164,7 +164,7 @@ class Results:
     whole: ResultSummary
     card: AnswerCard
     clusters: Sequence[CardItem]
-    judged: Mapping[str, Mapping[str, int]]  # job → opinion → people, of these rows
+    judged: Mapping[str, Mapping[str, int]]  # job → opinion or tag → people, of these rows
     next: str | None
     complete: bool
     explanations: Mapping[str, str]  # job → the beginning of its explanation
@@ -200,14 +200,21 @@ async def batch_page(
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         judged = await reviewers.of_job(opened.job, request, gateway, caller)
+        problems = {} if contract is None else contract.problems
+        scored = [one for one in judged.given if one.about == SCORE]
         return page(
             request,
             "line.html",
             batch_id=batch.id,
             opened=opened,
             judged=judged,
-            opinions=Counter(one.verdict for one in judged.given if one.about == SCORE),
-            problems={} if contract is None else contract.problems,
+            opinions=Counter(
+                word
+                for one in scored
+                for word in (one.verdict, one.note)
+                if word in (*OPINIONS, *problems.values())
+            ),
+            problems=problems,
         )
     ended = batch.is_final and batch.total > 0
     return page(
@@ -261,7 +268,7 @@ async def batch_statistics(
     if not view.is_whole:
         edges = edges_of(reported().get(batch.metric))
         shown = await gateway.in_ledger(
-            lambda connection: result_pages.summary_of(connection, view.filter, edges, MOST_REASONS)
+            lambda connection: result_pages.summary_of(connection, view.filter, edges)
         )
     report = await _report(batch, gateway, caller, view)
     split = await split_of(batch, gateway, caller, view)
@@ -282,7 +289,7 @@ async def batch_statistics(
         provenance=shown.provenance,
         report=report,
         is_metric=is_metric,
-        finding=outcome_of(contract, shown.counts, shown.why, report.report),
+        finding=outcome_of(contract, shown.counts, report.report),
         charts_shown=charts_at_once(
             design_of(batch.metric, report.report), charts, view.charts_from
         ),
@@ -419,6 +426,9 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     view = parse_query(batch, batch.tenant, request.query_params.multi_items())
     whole = await known_of(batch, gateway, complete=complete)
 
+    contract = reported().get(batch.metric)
+    tags = () if contract is None else contract.problems.values()
+
     def read(connection: Connection) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)
         ids = [row.job_id for row in rows if row.job_id is not None]
@@ -433,11 +443,9 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
             rows=fitted_rows(rows, view),
             count=count,
             whole=whole,
-            card=card_of(
-                view, reported().get(batch.metric), counts, whole.counts.rows, folded, unlabelled
-            ),
+            card=card_of(view, contract, counts, whole.counts.rows, folded, unlabelled),
             clusters=clusters_of(view.any_failure, every),
-            judged=judgements.count_by_job(connection, batch.tenant, ids),
+            judged=judgements.count_by_job(connection, batch.tenant, ids, tags),
             next=None if key is None else view.next(key),
             complete=complete,
             explanations={job: excerpt(text, SNIPPET) for job, text in explanations.items()},
@@ -453,7 +461,7 @@ async def known_of(batch: Batch, gateway: State, *, complete: bool) -> ResultSum
     edges = edges_of(reported().get(batch.metric))
     known = gateway.summaries.get(batch.id) if complete else None
     summary = await gateway.in_ledger(
-        lambda connection: result_pages.summary_of(connection, wanted, edges, MOST_REASONS, known)
+        lambda connection: result_pages.summary_of(connection, wanted, edges, known)
     )
     if complete and summary is not known:
         gateway.summaries[batch.id] = summary

@@ -19,6 +19,7 @@ from shared.contracts.language_names import language_name
 from shared.contracts.messages import VerdictWord
 from shared.ledger.batch_lines import STATUSES
 from shared.ledger.batches import Batch
+from shared.ledger.judgements import OPINIONS
 from shared.ledger.score_hours import edges_of
 
 VERDICTS: tuple[str, ...] = get_args(VerdictWord)
@@ -42,6 +43,7 @@ NAMES = {  # of a filter → how a chip says it
     "meta": "metadata",
     "facet": "of the result",
     "judged": "judged",
+    "tag": "tagged",
     "by": "judged by",
 }
 WHY = {  # a reason for no test in plain words; all others are words already
@@ -55,11 +57,11 @@ WHY = {  # a reason for no test in plain words; all others are words already
     "label-unknown": "no decision sent",
     "not-about-post": "could be about another post",
 }
-ANSWERS = {"yes": True, "no": False}
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts", "texts"})
 # Of all other names, and keys of metadata, the last counts.
 REPEATED = frozenset({"col", "line", "facet", "without"})
+ANY_OF = frozenset({"reason", "why"})  # of several a row has one
 NO_FILTER = "this filter does not exist"
 SAID = 60  # characters of an ignored value that are repeated
 NO_FILTERS = frozenset({"sort", "desc", "col", "line", "split", "pairs"})
@@ -108,8 +110,7 @@ class ResultQuery:
     def any_failure(self) -> ResultQuery:
         """The same query without its filters by problem and by reason for an untested result."""
         pairs = tuple(pair for pair in self.pairs if pair[0] not in ("reason", "why"))
-        facets = [facet for facet in self.filter.facets if not facet.startswith(UNTESTED)]
-        return replace(self, pairs=pairs, filter=replace(self.filter, reason="", facets=facets))
+        return replace(self, pairs=pairs, filter=replace(self.filter, reasons=(), untested=()))
 
     @property
     def split(self) -> str:
@@ -209,6 +210,11 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     known, ignored = _sorted_out(pairs, parts, rules.names)
     values = {name: value for name, value in known if name != "meta"}
     equal = {name: value for name, value in values.items() if name in COUNTED}
+    given = {
+        "verdict": next((word for word in OPINIONS if word == values.get("judged")), ""),
+        "note": surprising_words(batch.metric).get(values.get("tag", ""), ""),
+        "reviewer": values.get("by", ""),
+    }
     bounded = {
         name.rpartition("_")[0] for name in values if name.rpartition("_")[2] in ("from", "to")
     }
@@ -218,12 +224,9 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
         parts=parts,
         top=edges_of(contract)[-1],
         equal=equal,
-        reason=values.get("reason", ""),
-        facets=[
-            f"{UNTESTED}{value}" if name == "why" else value
-            for name, value in known
-            if name in ("facet", "why")
-        ],
+        reasons=[value for name, value in known if name == "reason"],
+        untested=[value for name, value in known if name == "why"],
+        facets=[value for name, value in known if name == "facet"],
         without=[f"{UNTESTED}{value}" for name, value in known if name == "without"],
         contains=values.get("custom_id", ""),
         text=values.get("text", ""),
@@ -232,8 +235,8 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
             name: (as_number(values.get(f"{name}_from")), as_number(values.get(f"{name}_to")))
             for name in sorted(bounded)
         },
-        judged=ANSWERS.get(values.get("judged", "")),
-        reviewer=values.get("by", ""),
+        judged=None if "judged" not in values else values["judged"] != "no",
+        judgement={field: value for field, value in given.items() if value},
         lines=[int(value) for name, value in known if name == "line"][:MOST_LINES],
     )
     order = ResultOrder(
@@ -268,7 +271,7 @@ def _sorted_out(
     known, ignored = [], []
     for name, value in sent:
         why = wrong[name, value]
-        if not why and last[_subject(name, value)] != (name, value):
+        if not why and name not in ANY_OF and last[_subject(name, value)] != (name, value):
             why = "it occurs twice, so only the last one counts"
         if why:
             ignored.append(ignored_pair(name, value, why))
@@ -295,7 +298,10 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
     """Return why this parameter cannot be used, or an empty string if it can."""
     if len(value) > LONGEST:
         return f"it is longer than {LONGEST} characters"
-    listed = {"status": STATUSES, "verdict": VERDICTS, "reason": reasons, "judged": ANSWERS}
+    listed = {
+        "status": STATUSES, "verdict": VERDICTS, "judged": ("yes", "no", *OPINIONS),
+        "reason": reasons, "tag": reasons,
+    }  # fmt: skip
     if name in listed:
         return "" if value in listed[name] else f"it must be one of {', '.join(listed[name])}"
     column, _, end = name.rpartition("_")
@@ -313,7 +319,7 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
     if name == "line":
         is_line = value.isascii() and value.isdigit() and len(value) < 9
         return "" if is_line else "it is not a line number"
-    known = name in ("desc", "col", "why", "pairs") or name in NAMES
+    known = name in ("desc", "col", "pairs") or name in NAMES
     return "" if known else NO_FILTER
 
 
@@ -370,7 +376,7 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
     """Return the text that describes a filter on the page."""
     if name == "facet":
         return value.replace("=", ": ", 1)
-    if name == "reason":
+    if name in ("reason", "tag"):
         return f"{NAMES[name]}: {surprising_words(metric).get(value, value)}"
     if name in NAMES:
         return f"{NAMES[name]}: {value_name(name, value)}"

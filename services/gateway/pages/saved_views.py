@@ -22,7 +22,7 @@ from services.gateway.auth import Viewer, check_scope
 from services.gateway.pages.login import local
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import query_to_take
-from services.gateway.pages.templates import checked_form, page
+from services.gateway.pages.templates import base_url, checked_form, page
 from services.gateway.refusals import InvalidBody, NoReport
 from services.gateway.results import saved_views as ledger
 from services.gateway.routes.batch_results import view_report_job, write_facts
@@ -81,7 +81,7 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
         ]
 
     saved = await gateway.in_ledger(read)
-    return page(request, "views.html", saved=saved, kinds=KINDS)
+    return page(request, "views.html", saved=saved, kinds=KINDS, site=base_url(request))
 
 
 def _summary(value: Any, shared: str) -> tuple[Any, ...]:

@@ -31,6 +31,7 @@ from services.gateway.pages.row_excerpts import excerpt, offered
 from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
+from shared.contracts.checks import route_of
 from shared.ledger.keys import Scope
 from shared.process.settings import SERVICE_VERSION
 from shared.reports.pages.page_text import (
@@ -99,6 +100,7 @@ def environment() -> Environment:
         "offered": offered,
         "p_value": p_value,
         "problem_steps": problem_steps,
+        "route_of": route_of,
         "significant": significant,
         "fold_alike": fold_alike,
         "span": span,

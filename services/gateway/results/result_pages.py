@@ -7,7 +7,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from sqlalchemy import (
@@ -16,6 +16,7 @@ from sqlalchemy import (
     Connection,
     Double,
     Float,
+    String,
     Text,
     and_,
     cast,
@@ -30,7 +31,7 @@ from sqlalchemy import (
     union_all,
 )
 
-from shared.ledger.judgements import JudgementFilter, is_judged, opinions_of
+from shared.ledger.judgements import SCORE, JudgementFilter, is_judged, opinions_of
 from shared.ledger.result_facts import SNIPPET
 from shared.ledger.tables import batch_lines, jobs, result_facts
 
@@ -38,6 +39,7 @@ FACTS = result_facts.c
 INFINITE = literal_column("'Infinity'::float8", Double)
 COUNTED = ("verdict", "status", "decision_sent", "decision_stated", "model", "language", "variant")
 UNTESTED = "untested="  # facets of results that could not be tested
+ROUTE = "route="
 MOST_VALUES = 50  # of a column that are offered as filters
 MOST_CELLS = 1_000  # different ones of a metadata key whose values are counted
 SEPARATORS = r"\s*[,;|]\s*"  # of several values in one cell of metadata
@@ -72,7 +74,9 @@ class ResultRow(NamedTuple):
 class ResultFilter:
     """A filter for the results of a batch. Empty fields do not filter.
 
-    `equal` maps columns of `COUNTED` to values. `facets` are words that a row must all have.
+    `equal` maps columns of `COUNTED` to values. `reasons` are problems and `untested` reasons for
+    no test, of which a row has one. `facets` are words that a row must all have. `judged` tells if
+    people have judged the score, with the values of `judgement` (fields of a JudgementFilter).
     `contains` is a part of the custom id, and `text` a part of the excerpt. `metadata` maps
     keys to values. `pairs` has the same filters as strings `key=value`. `ranges` maps `score`,
     `chance` or another number to its bounds. The upper bound is exclusive unless it equals
@@ -83,7 +87,8 @@ class ResultFilter:
     parts: Sequence[str] = ()
     top: float | None = None  # the greatest score there can be
     equal: Mapping[str, str] = field(default_factory=dict)
-    reason: str = ""
+    reasons: Sequence[str] = ()
+    untested: Sequence[str] = ()
     facets: Sequence[str] = ()
     without: Sequence[str] = ()  # words of the result, of which a row has none
     contains: str = ""
@@ -92,8 +97,8 @@ class ResultFilter:
     pairs: Sequence[str] = ()
     ranges: Mapping[str, Bounds] = field(default_factory=dict)
     lines: Sequence[int] = ()
-    judged: bool | None = None  # by people
-    reviewer: str = ""
+    judged: bool | None = None
+    judgement: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def batch_filter(self) -> ResultFilter:
@@ -187,7 +192,7 @@ def sort_columns(selection: ResultFilter, order: ResultOrder) -> list[SortColumn
         signed = -number if order.descending else number
         return [SortColumn(func.coalesce(signed, INFINITE)), line]
     if order.by == "judged":
-        of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
+        of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id, about=SCORE)
         opinions = opinions_of(FACTS.job_id, of_batch)
         return [SortColumn(opinions, order.descending), line]
     if order.by == "text":
@@ -256,8 +261,12 @@ def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
     conditions += [
         FACTS[name] == value for name, value in selection.equal.items() if name in COUNTED
     ]
-    if selection.reason:
-        conditions.append(literal(selection.reason) == func.any(FACTS.reasons))
+    for column, words in (
+        (FACTS.reasons, selection.reasons),
+        (FACTS.facets, [f"{UNTESTED}{reason}" for reason in selection.untested]),
+    ):
+        if words:
+            conditions.append(column.op("&&")(literal(words, ARRAY(String))))
     conditions += [literal(facet) == func.any(FACTS.facets) for facet in selection.facets]
     conditions += [literal(facet) != func.all(FACTS.facets) for facet in selection.without]
     for column, sought in ((FACTS.custom_id, selection.contains), (FACTS.snippet, selection.text)):
@@ -270,7 +279,13 @@ def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
         conditions += within(_numbers(selection.parts)[name], bounds, selection.top)
     if selection.lines:
         conditions.append(FACTS.line.in_(selection.lines))
-    return conditions + _opinions(selection)
+    if selection.judged is not None or selection.judgement:
+        given = JudgementFilter(
+            selection.tenant, batch_id=selection.batch_id, about=SCORE, **selection.judgement
+        )
+        judged = is_judged(FACTS.job_id, given)
+        conditions.append(~judged if selection.judged is False else judged)
+    return conditions
 
 
 def _has_pair(pair: str) -> Iterator[ColumnElement[bool]]:
@@ -289,19 +304,6 @@ def readings_of(pair: str) -> list[tuple[str, str]]:
     pieces = pair.split("=")
     ends = range(1, min(len(pieces), MOST_SIGNS + 1))
     return [(key, "=".join(pieces[end:])) for end in ends if (key := "=".join(pieces[:end]))]
-
-
-def _opinions(selection: ResultFilter) -> list[ColumnElement[bool]]:
-    """Return the filter's conditions on a result's judgements: whether it has any, and from which
-    reviewer."""
-    conditions: list[ColumnElement[bool]] = []
-    of_batch = JudgementFilter(selection.tenant, batch_id=selection.batch_id)
-    if selection.judged is not None:
-        judged = is_judged(FACTS.job_id, of_batch)
-        conditions.append(judged if selection.judged else ~judged)
-    if selection.reviewer:
-        conditions.append(is_judged(FACTS.job_id, replace(of_batch, reviewer=selection.reviewer)))
-    return conditions
 
 
 def within(
@@ -328,17 +330,53 @@ def job_ids(connection: Connection, selection: ResultFilter) -> list[str]:
     return list(connection.execute(query.order_by(func.min(FACTS.line))).scalars())
 
 
+class CardCounts(NamedTuple):
+    """Counts of the filtered results by verdict, by state, by problem, by the reason why checks
+    were not done, and by route."""
+
+    verdicts: Mapping[str, int]
+    states: Mapping[str, int]
+    problems: Mapping[str, int]
+    untested: Mapping[str, int]
+    routes: Mapping[str, int] = {}
+
+
+def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
+    """Count the filtered results, most frequent value first."""
+    columns: tuple[ColumnElement[Any], ...] = (
+        FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
+    )  # fmt: skip
+    each = union_all(
+        *(
+            select(literal(number).label("kind"), value.label("value")).where(*filters(selection))
+            for number, value in enumerate(columns)
+        )
+    ).subquery("each")
+    rows = connection.execute(
+        select(each.c.kind, each.c.value, func.count())
+        .where(or_(each.c.kind < 3, *(each.c.value.startswith(name) for name in (UNTESTED, ROUTE))))
+        .where(each.c.value.is_not(None))
+        .group_by(each.c.kind, each.c.value)
+        .order_by(func.count().desc(), each.c.value)
+    )
+    counts: list[dict[str, int]] = [{} for _ in CardCounts._fields]
+    for kind, value, count in rows:
+        is_route = kind == 3 and value.startswith(ROUTE)
+        counts[kind + is_route][value.removeprefix(ROUTE if is_route else UNTESTED)] = count
+    return CardCounts(*counts)
+
+
 @dataclass(frozen=True)
 class ResultCounts:
     """Counts of the filtered results. `values` counts rows per column and value, most frequent
-    first. `bins` counts rows per bin of the score, lowest first. `reasons` counts rows per reason.
-    `numbers` maps the name of each number to the count of rows that have the number."""
+    first. `bins` counts rows per bin of the score, lowest first. `numbers` maps the name of each
+    number to the count of rows that have the number."""
 
     rows: int
     scored: int
     values: Mapping[str, Mapping[str, int]]
     bins: Sequence[int]
-    reasons: Mapping[str, int]
+    card: CardCounts
     numbers: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -379,7 +417,7 @@ def counts_of(
         having["score"],
         {name: _most_common(by_value) for name, by_value in values.items()},
         bins,
-        _reasons(connection, selection),
+        card_counts(connection, selection),
         having,
     )
 
@@ -387,13 +425,6 @@ def counts_of(
 def _most_common(counted: Mapping[str, int]) -> dict[str, int]:
     ordered = sorted(counted.items(), key=lambda pair: (-pair[1], pair[0]))
     return dict(ordered[:MOST_VALUES])
-
-
-def _reasons(connection: Connection, selection: ResultFilter) -> dict[str, int]:
-    reason = func.unnest(FACTS.reasons).label("reason")
-    each = select(reason).where(*filters(selection)).subquery("each")
-    rows = connection.execute(select(each.c.reason, func.count()).group_by(each.c.reason))
-    return _most_common({name: count for name, count in rows})
 
 
 def metadata_keys(connection: Connection, selection: ResultFilter) -> dict[str, int]:
@@ -457,40 +488,6 @@ def split_counts(connection: Connection, selection: ResultFilter, by: str) -> li
     return [SplitCount(*row) for row in rows]
 
 
-class CardCounts(NamedTuple):
-    """Counts of the filtered results by verdict, by state, by problem, and by the reason why checks
-    were not done."""
-
-    verdicts: Mapping[str, int]
-    states: Mapping[str, int]
-    problems: Mapping[str, int]
-    untested: Mapping[str, int]
-
-
-def card_counts(connection: Connection, selection: ResultFilter) -> CardCounts:
-    """Count the filtered results by verdict, state, problem and reason, most frequent first."""
-    columns: tuple[ColumnElement[Any], ...] = (
-        FACTS.verdict, FACTS.status, func.unnest(FACTS.reasons), func.unnest(FACTS.facets),
-    )  # fmt: skip
-    each = union_all(
-        *(
-            select(literal(number).label("kind"), value.label("value")).where(*filters(selection))
-            for number, value in enumerate(columns)
-        )
-    ).subquery("each")
-    rows = connection.execute(
-        select(each.c.kind, each.c.value, func.count())
-        .where(or_(each.c.kind < len(columns) - 1, each.c.value.startswith(UNTESTED)))
-        .where(each.c.value.is_not(None))
-        .group_by(each.c.kind, each.c.value)
-        .order_by(func.count().desc(), each.c.value)
-    )
-    counts: list[dict[str, int]] = [{} for _ in columns]
-    for kind, value, count in rows:
-        counts[kind][value.removeprefix(UNTESTED)] = count
-    return CardCounts(*counts)
-
-
 def verdict_counts(
     connection: Connection, tenant: str, batch_ids: Sequence[str]
 ) -> dict[str, dict[str, int]]:
@@ -505,21 +502,6 @@ def verdict_counts(
     for batch_id, verdict, count in rows:
         counts.setdefault(batch_id, {})[verdict] = count
     return counts
-
-
-def count_untested(connection: Connection, selection: ResultFilter, most: int) -> dict[str, int]:
-    """Return the number of results that have no test, by reason code, for the `most` frequent
-    reasons. The most frequent comes first."""
-    facet = func.unnest(FACTS.facets).label("facet")
-    each = select(facet).where(*filters(selection)).subquery("each")
-    rows = connection.execute(
-        select(each.c.facet, func.count())
-        .where(each.c.facet.startswith(UNTESTED))
-        .group_by(each.c.facet)
-        .order_by(func.count().desc(), each.c.facet)
-        .limit(most)
-    )
-    return {facet.removeprefix(UNTESTED): count for facet, count in rows}
 
 
 def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, Any]:
@@ -545,12 +527,11 @@ def provenance_of(connection: Connection, selection: ResultFilter) -> dict[str, 
 
 @dataclass(frozen=True)
 class ResultSummary:
-    """A summary of the filtered results. `why` counts results without a test by reason. `keys`
-    counts the values of each metadata key. `provenance` is that of the first result.
-    `choices` counts results by metadata key and value, for the filters."""
+    """A summary of the filtered results. `keys` counts the values of each metadata key.
+    `provenance` is that of the first result. `choices` counts results by metadata key and value,
+    for the filters."""
 
     counts: ResultCounts
-    why: Mapping[str, int]
     keys: Mapping[str, int]
     provenance: Mapping[str, Any]
     choices: Mapping[str, Mapping[str, int]]
@@ -560,7 +541,6 @@ def summary_of(
     connection: Connection,
     selection: ResultFilter,
     edges: Sequence[float],
-    most_reasons: int,
     previous: ResultSummary | None = None,
 ) -> ResultSummary:
     """Return the summary of the filtered results. This is slow. `previous` is an earlier summary,
@@ -570,7 +550,6 @@ def summary_of(
     keys = metadata_keys(connection, selection)
     return ResultSummary(
         counts_of(connection, selection, edges),
-        count_untested(connection, selection, most_reasons),
         keys,
         provenance_of(connection, selection),
         metadata_values(connection, selection, keys),

@@ -19,7 +19,6 @@ from starlette.concurrency import run_in_threadpool
 from services.gateway import batch_csv, views
 from services.gateway.auth import Batcher
 from services.gateway.http_requests import accepted, parse_wait
-from services.gateway.pages.batch_outcome import MOST_REASONS
 from services.gateway.pages.batch_report import (
     FILE_POLICY,
     WORST_LINES,
@@ -236,7 +235,6 @@ async def as_html(
         return FileLines(
             result_pages.rows_of(connection, view, order, most).rows,
             result_pages.counts_of(connection, view, edges),
-            result_pages.count_untested(connection, view, MOST_REASONS),
             result_pages.provenance_of(connection, view),
         )
 

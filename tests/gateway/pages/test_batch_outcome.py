@@ -17,7 +17,7 @@ from services.gateway.pages.result_query import (
     parse_query,
     query_to_take,
 )
-from services.gateway.results.result_pages import COUNTED, ResultCounts
+from services.gateway.results.result_pages import COUNTED, CardCounts, ResultCounts
 from services.registry import metrics
 from shared.contracts.errors import BadInput
 from shared.ledger.batches import Batch
@@ -46,11 +46,10 @@ def found(
     bins[3] = scored
     verdicts = more.get("verdicts", {"holds_up": scored, "not_tested": undefined})
     values: dict[str, dict[str, int]] = {name: {} for name in COUNTED}
-    counts = ResultCounts(
-        scored + undefined, scored, values | {"verdict": verdicts}, bins, more.get("reasons", {})
-    )
     why = more.get("why", {"label-unknown": undefined} if undefined else {})
-    return outcome_of(metrics()[metric], counts, why, more.get("report"))
+    card = CardCounts(verdicts, {}, more.get("reasons", {}), why)
+    counts = ResultCounts(scored + undefined, scored, values | {"verdict": verdicts}, bins, card)
+    return outcome_of(metrics()[metric], counts, more.get("report"))
 
 
 def test_the_sentences_count_the_rows_that_the_page_shows() -> None:

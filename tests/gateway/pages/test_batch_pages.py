@@ -247,7 +247,7 @@ class TestEnded:
         end_report(scene, error=ERROR)
         statistics = scene.client.get(f"{path}/statistics")
         assert "There is no report: @too bad, &lt;i&gt;" in statistics.text
-        assert shown(scene.client.get(path)) == [3, 4, 5, 2, 1]
+        assert shown(scene.client.get(path)) == [3, 5, 4, 2, 1]
 
     def test_a_picture_has_its_own_address_and_policy(self, scene: Judged, batch: Json) -> None:
         url = f"/batches/{batch['id']}/plots/means.svg"
@@ -284,11 +284,15 @@ class TestEnded:
         assert "&lt;x&gt;" in text
 
 
-FILTERS: list[tuple[dict[str, str], list[int]]] = [
+FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"status": "failed"}, [5]),
-    ({"status": "nonsense"}, [3, 4, 5, 2, 1]),
+    ({"status": "nonsense"}, [3, 5, 4, 2, 1]),
     ({"reason": "opposite-decision"}, [3]),
     ({"reason": "no-score"}, [4]),
+    ({"reason": ["opposite-decision", "failed", "no-score"]}, [3, 5, 4]),
+    ({"reason": ["opposite-decision", "failed"], "status": "failed"}, [5]),
+    ({"facet": "route=person"}, [3]),
+    ({"facet": "route=decide without it"}, [4, 2, 1]),
     ({"reason": "failed"}, [5]),
     ({"custom_id": "LO"}, [2]),
     ({"custom_id": "%"}, []),
@@ -298,15 +302,15 @@ FILTERS: list[tuple[dict[str, str], list[int]]] = [
     ({"without": "no-words"}, [3, 5, 2, 1]),
     ({"score_from": "0.5"}, [3, 1]),
     ({"score_from": "0.1", "score_to": "0.75"}, [2]),
-    ({"score_from": "nan", "score_to": "1e999"}, [3, 4, 5, 2, 1]),
+    ({"score_from": "nan", "score_to": "1e999"}, [3, 5, 4, 2, 1]),
     ({"sort": "score"}, [2, 3, 1, 4, 5]),
     ({"sort": "score", "desc": "1"}, [1, 3, 2, 4, 5]),
     ({"sort": "line", "desc": "1"}, [5, 4, 3, 2, 1]),
-    ({"sort": "request", "after": "[1]"}, [3, 4, 5, 2, 1]),
+    ({"sort": "request", "after": "[1]"}, [3, 5, 4, 2, 1]),
     ({"sort": "score", "after": '["x", 1]'}, [2, 3, 1, 4, 5]),
     ({"sort": "score", "after": "[1e400, 99999999999999999999]"}, [2, 3, 1, 4, 5]),
-    ({"after": "[[[["}, [3, 4, 5, 2, 1]),
-    ({"meta": "no-pair"}, [3, 4, 5, 2, 1]),
+    ({"after": "[[[["}, [3, 5, 4, 2, 1]),
+    ({"meta": "no-pair"}, [3, 5, 4, 2, 1]),
     ({"meta": "market=nl"}, []),
     ({"htc_from": "1"}, [1]),
 ]
@@ -317,7 +321,7 @@ class TestItems:
 
     def test_their_order(self, scene: Judged, batch: Json) -> None:
         page = scene.client.get(f"/batches/{batch['id']}")
-        assert shown(page) == [3, 4, 5, 2, 1]  # a conflict, undefined, failed; then the worst
+        assert shown(page) == [3, 5, 4, 2, 1]  # a conflict, failed, no score; then the worst
         assert page.text.count('class="reason"') == 3
         why = page.text.partition('<td class="why"><div>')[2].partition("</div>")[0]
         assert why.startswith('<span class="reason">Says the opposite')
@@ -345,6 +349,9 @@ class TestItems:
                     assert file.status_code == 422, filters
                     continue
                 assert sorted(int(row["line"]) for row in rows(file)) == sorted(numbers)
+                if route := str(filters.get("facet", "")).partition("route=")[2]:
+                    assert {row["route"] for row in rows(file)} == {route}
+                    assert f"{route} {len(numbers)}</a>" in page.text
 
     def test_a_chosen_line_is_exported_with_all_that_is_said_of_it(
         self, scene: Judged, batch: Json

@@ -19,7 +19,6 @@ from services.gateway.results.result_pages import (
     ResultFilter,
     card_counts,
     count_of,
-    count_untested,
     counts_of,
     job_ids,
     split_counts,
@@ -135,7 +134,7 @@ def test_reasons_for_no_test_are_counted_and_lead_to_their_lines(
         )
     wanted = ResultFilter(tenant="default", batch_id=BATCH)
     with engine.connect() as connection:
-        assert count_untested(connection, wanted, 8) == {"no-words": 20}
+        assert card_counts(connection, wanted).untested == {"no-words": 20}
     page = client.get(PATH, params={"why": "no-words"}).text
     assert "20 of 200 lines" in page
 
@@ -202,6 +201,7 @@ def test_a_link_shows_its_lines_without_a_key_until_it_is_deleted(
     for said in ("<bdi>good ones</bdi>", "It works until", "2 of 3", "verdict: holds up"):
         assert said in shown.text
     assert "Read-only link</a> until" in listed.text
+    assert re.search(r'<input readonly size="44" value="http[^"]*/shared/', listed.text)
     refused = other.post("/views", data=form | {"csrf": token(other.get("/views"))})
     assert refused.status_code == 404  # the batch of somebody else
     for wrong in (link[1].replace(".html", "x.html"), f"/shared/own/hatexscore/{'0' * 32}.html"):

@@ -75,7 +75,6 @@ PANELS = {  # the function that asks → the panel; the one that is deepest coun
     "job_ids": "whose report",
     "write_facts": "rows of lines that have none yet",
     "counts_of": "verdicts, scores and filters",
-    "count_untested": "why there is no score",
     "metadata_keys": "what to split by",
     "metadata_values": "what to split by",
     "provenance_of": "who answered",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from typing import Any
 
@@ -86,7 +88,8 @@ def test_the_table_counts_judgements_filters_by_them_and_sends_lines_to_a_queue(
     for job_id, name, verdict in (
         (ids[0], "Ann", "agree"), (ids[0], "Ben", "disagree"), (ids[1], "Ann", "unsure"),
     ):  # fmt: skip
-        said = {"reviewer": name, "verdict": verdict}
+        note = "group missing" if name == "Ben" else "a note of one's own"
+        said = {"reviewer": name, "verdict": verdict, "note": note}
         client.post("/v1/judgements", json={"job_id": job_id} | said).raise_for_status()
     page = client.get(path).text
     assert 'sort=judged#items">Judged' in page
@@ -95,7 +98,17 @@ def test_the_table_counts_judgements_filters_by_them_and_sends_lines_to_a_queue(
         assert f"Choose line {line}" in sorted_page.partition('name="line"')[2][:60]
     for verdict in ("agree", "disagree", "unsure"):
         assert f'1<span class="visually-hidden"> {verdict}' in page
-    for query, count in (("judged=yes", 2), ("judged=no", 1), ("by=Ann", 2), ("by=Ben", 1)):
+    assert "group missing</span>" in page
+    assert "note of one" not in page
+    table = list(csv.DictReader(io.StringIO(client.get(f"{path}/results.csv").text)))
+    assert [[row[name] for name in ("agree", "disagree", "unsure", "tags")] for row in table] == [
+        ["1", "1", "", "group missing: 1"], ["", "", "1", ""], ["", "", "", ""],
+    ]  # fmt: skip
+    for query, count in (
+        ("judged=yes", 2), ("judged=no", 1), ("by=Ann", 2), ("by=Ben", 1), ("judged=agree", 1),
+        ("judged=agree&by=Ben", 0), ("judged=no&by=Ben", 2), ("tag=group-not-named", 1),
+        ("tag=misquoted", 0), ("judged=disagree&tag=group-not-named", 1),
+    ):  # fmt: skip
         page = client.get(f"{path}?{query}").text
         assert f"{count} of 3 lines" in page, query
         assert "(remove this filter)" in page

@@ -198,7 +198,9 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"facets": ["group=nobody"]}, []),
     ({"text": "TEXT 7"}, [7]),
     ({"metadata": {"odd": "0"}, "equal": {"verdict": "holds_up"}}, [4, 6, 8, 10]),
-    ({"reason": "no-score"}, [2, 7]),
+    ({"reasons": ["no-score"]}, [2, 7]),
+    ({"reasons": ["no-score", "misquoted"]}, [2, 7]),
+    ({"reasons": ["misquoted"]}, []),
     ({"lines": [9, 2]}, [2, 9]),
     ({"contains": "'; DROP TABLE jobs"}, []),
 ]
@@ -317,7 +319,7 @@ class TestPages:
             assert result_pages.count_of(connection, wanted) == count
         assert counts.values["verdict"] == {"holds_up": 8, "not_tested": 2}
         assert counts.values["model"] == {"m0": 4, "m1": 3, "m2": 3}
-        assert counts.reasons["no-score"] == 2
+        assert counts.card.problems["no-score"] == 2
         of_parts = replace(WANTED, parts=("htc", "qf", "tgi"))
         numbers = result_pages.counts_of(connection, of_parts, edges).numbers
         assert numbers == {"score": 8, "chance": 0, "htc": 10, "qf": 8, "tgi": 0}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sqlalchemy import Engine, text
 
 from services.gateway.results import result_pages
@@ -98,6 +100,43 @@ def test_the_worst_first(engine: Engine, higher: bool) -> None:
     assert found == ([4, 2, 1, 3] if higher else [4, 1, 2, 3])
 
 
+PLAN = FactPlan(surprising_rules("hatexscore"), metrics()["hatexscore"])
+QUIET = ("class=non-hateful", "quotes=none")
+
+
+@given(
+    st.sampled_from(["problem_found", None, "not_tested", "holds_up"]),
+    st.sampled_from([*PLAN.rules.names, ""]),
+    st.sampled_from([QUIET, QUIET[:1], ("class=hateful", "quotes=none"), ()]),
+    st.lists(st.sampled_from(PLAN.rules.names)),
+)
+def test_kinds_of_lines_do_not_mix(
+    verdict: str | None, reason: str, facets: tuple[str, ...], others: list[str]
+) -> None:
+    """The gravest problem counts, any problem precedes no result, then come untested results,
+    those that hold up, and harmless posts without quotes."""
+    kinds = ["problem_found", None, "not_tested", "holds_up"]
+    reasons = [reason] if reason else []
+    place = PLAN.rank(verdict, reasons, facets)
+    assert PLAN.rank(verdict, [*reasons, *others], facets) <= place
+    is_last = facets == QUIET and verdict in kinds[2:]
+    for kind in kinds:
+        is_before = kinds.index(kind) < kinds.index(verdict) or (is_last and kind != verdict)
+        if is_before:
+            assert PLAN.rank(kind, others, ()) < place
+    if is_last:
+        assert PLAN.rank(verdict, others, ()) < place
+
+
+def test_the_gravest_problems_are_the_four_that_matter() -> None:
+    ranks = [PLAN.rank("problem_found", [code], ()) for code in PLAN.rules.names]
+    assert ranks == sorted(ranks)
+    assert PLAN.rules.names[:5] == [
+        "opposite-decision", "misquoted", "quote-not-in-post", "quotes-do-not-matter",
+        "group-not-named",
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     "said", [r"\u0000", r"\\u0000", r"\\\u0000", r"\\\\u0000\u0000", r"\ud83d\ude00", ""]
 )
@@ -117,5 +156,5 @@ def test_reasons_come_by_their_count_and_then_by_name(engine: Engine) -> None:
     )
     looked(engine, ['{"b": true, "often": true}', '{"a": true, "often": true}'], rules)
     with engine.begin() as connection:
-        counts = result_pages.counts_of(connection, WANTED, [0.0, 1.0]).reasons
+        counts = result_pages.card_counts(connection, WANTED).problems
     assert list(counts.items()) == [("often", 2), ("a", 1), ("b", 1)]
