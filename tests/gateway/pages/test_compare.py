@@ -101,7 +101,7 @@ def test_pairs_are_filtered_and_exported(
         ({"left_from": "0.4", "right_to": "0.9"}, 2),
         ({"custom_id": "nowhere"}, 0),
         ({"htc_from": "2"}, 0),
-        ({"judged": "no", "judged_by": "Ann"}, 0),
+        ({"judged": "yes", "judged_by": "Ann"}, 0),
     ):
         page = client.get("/compare", params=asked | filters).raise_for_status().text
         assert f"{count} of 8 pairs" in page, filters
