@@ -13,6 +13,7 @@ from services.ftc.contract import CONTRACT, FtcRequest
 from services.ftc.metric import SERVICE
 from services.ftc.report import FtcResult
 from shared.contracts.errors import BadInput, DegenerateInput, Unavailable
+from shared.contracts.messages import is_blank
 from shared.contracts.redaction import without_text
 from tests.ftc.fake import FakeJudge, always, bound
 
@@ -44,7 +45,7 @@ def requests(draw: st.DrawFn) -> FtcRequest:
     return FtcRequest(
         language="en",
         premise=draw(WRITING),
-        hypothesis=draw(WRITING.filter(bool)),
+        hypothesis=draw(WRITING.filter(lambda text: not is_blank(text))),
         explanation=draw(WRITING),
         decision=draw(st.sampled_from([*LABELS, None])),
         variant=draw(st.sampled_from(["robust", "paper", "reference"])),

@@ -11,7 +11,7 @@ from services.hatexscore.contract import CONTRACT, HatexscoreRequest
 from services.hatexscore.metric import SERVICE
 from services.hatexscore.report import HatexscoreResult
 from shared.contracts.errors import BadInput, Unavailable
-from shared.contracts.messages import PartExcess
+from shared.contracts.messages import PartExcess, is_blank
 from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, binding, bound, nulls, surely
 
@@ -35,7 +35,7 @@ WRITING = st.one_of(st.text(max_size=40), st.lists(FRAGMENTS, max_size=12).map("
 @st.composite
 def requests(draw: st.DrawFn) -> HatexscoreRequest:
     return HatexscoreRequest(
-        text=draw(WRITING.filter(bool)),
+        text=draw(WRITING.filter(lambda text: not is_blank(text))),
         explanation=draw(WRITING),
         variant=draw(st.sampled_from(["robust", "paper", "reference"])),
         decision=draw(st.sampled_from(["hateful", "non-hateful", None])),
