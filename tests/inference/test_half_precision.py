@@ -10,7 +10,7 @@ import pytest
 
 from services.inference.local_models import LocalModels
 from shared.contracts.calls import AttributionMethod, Example, Template
-from shared.process.numerics import computes_int8, fast_arithmetic
+from shared.process.numerics import fast_arithmetic
 from tests.inference.shapes import save_gpt2, save_llama
 
 WORDS = ["an", "awful", "phone", "but", "a", "great", "screen", "and", "sound"]
@@ -27,7 +27,7 @@ halves = pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
     [
         "bfloat16",
         pytest.param("float16", marks=pytest.mark.nightly),
-        pytest.param("int8", marks=pytest.mark.skipif(not computes_int8(), reason="no VNNI")),
+        "int8",
     ],
 )
 def test_of_a_classifier(configured: Callable[..., LocalModels], dtype: str) -> None:
@@ -47,7 +47,6 @@ def test_fast_is_told_by_its_dtype(configured: Callable[..., LocalModels]) -> No
     assert (model.use.numerics == "tolerance") or model.use.dtype == "float32"
 
 
-@pytest.mark.skipif(not computes_int8(), reason="this processor multiplies no int8")
 @pytest.mark.parametrize("method", ["gradient", "integrated_gradients"])
 def test_int8_gives_gradients(configured: Callable[..., LocalModels], method: str) -> None:
     asked = AttributionMethod.model_validate({"name": method})

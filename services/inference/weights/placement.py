@@ -18,7 +18,7 @@ from safetensors import SafetensorError, safe_open
 
 from shared.models.catalogue.availability import LoadingError
 from shared.models.catalogue.entry import ModelEntry
-from shared.process.numerics import computes_bfloat16, computes_int8, fast_arithmetic
+from shared.process.numerics import computes_bfloat16, fast_arithmetic
 from shared.process.settings import settings
 
 AMPERE = (8, 0)  # CUDA compute capability from which bfloat16 is computed in hardware
@@ -44,11 +44,9 @@ def dtype_of(entry: ModelEntry, device: torch.device, folder: Path) -> str:
     """Return the dtype of a model's weights. `auto` is bfloat16 on GPUs from Ampere on. It is also
     bfloat16 on processors that support it, unless `TOUCHSTONE_DTYPE` is float32: for classifiers,
     bi-encoders and large causal models. `fast` is as in `fast_arithmetic` on a processor, and as
-    `auto` on a GPU. Raises ValueError for int8 without hardware support."""
-    if entry.dtype == "int8" and (device.type != "cpu" or not computes_int8()):
-        raise ValueError(
-            'dtype int8 needs a processor with VNNI or AMX; use "fast" or "auto" instead'
-        )
+    `auto` on a GPU. Raises ValueError for int8 on a GPU."""
+    if entry.dtype == "int8" and device.type != "cpu":
+        raise ValueError('dtype int8 is not available on a GPU; use "fast" or "auto" instead')
     if entry.dtype == "fast" and device.type == "cpu":
         dtype = fast_arithmetic(entry.kind).dtype
         return "float32" if entry.runtime == "openvino" and dtype == "int8" else dtype

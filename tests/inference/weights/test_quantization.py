@@ -8,9 +8,15 @@ import torch
 from torch import nn
 
 from services.inference.weights.quantization import Int8Linear, quantize
-from shared.process.numerics import computes_int8
 
-needs_int8 = pytest.mark.skipif(not computes_int8(), reason="this processor multiplies no int8")
+
+@pytest.fixture(autouse=True, params=["int8 products", "integers in float32"])
+def products(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test runs with the products of both kinds of processors."""
+    monkeypatch.setattr(
+        "services.inference.weights.quantization.computes_int8",
+        lambda: request.param == "int8 products",
+    )
 
 
 @pytest.fixture
@@ -26,7 +32,6 @@ def tokens(count: int = 24) -> torch.Tensor:
     return drawn * torch.logspace(-3, 2, count)[:, None]  # tokens of very different sizes
 
 
-@needs_int8
 @torch.inference_mode()
 def test_the_error_is_that_of_rounding(layer: nn.Linear) -> None:
     inputs = tokens()
@@ -40,7 +45,6 @@ def test_the_error_is_that_of_rounding(layer: nn.Linear) -> None:
     assert error.max() > 0  # else nothing was rounded
 
 
-@needs_int8
 @torch.inference_mode()
 def test_a_token_has_the_same_bytes_in_any_company(layer: nn.Linear) -> None:
     made, inputs = Int8Linear(layer), tokens()
@@ -51,7 +55,6 @@ def test_a_token_has_the_same_bytes_in_any_company(layer: nn.Linear) -> None:
     assert torch.equal(together.view(4, 6, -1), made(inputs.view(4, 6, -1)))
 
 
-@needs_int8
 @torch.inference_mode()
 def test_it_agrees_with_integers_of_numpy(layer: nn.Linear) -> None:
     inputs = tokens()
@@ -66,7 +69,6 @@ def test_it_agrees_with_integers_of_numpy(layer: nn.Linear) -> None:
     np.testing.assert_allclose(Int8Linear(layer)(inputs).numpy(), oracle, rtol=1e-5, atol=1e-5)
 
 
-@needs_int8
 @torch.inference_mode()
 def test_a_token_of_zeros_is_the_bias_and_what_is_no_number_stays_none(layer: nn.Linear) -> None:
     made = Int8Linear(layer)
@@ -78,7 +80,6 @@ def test_a_token_of_zeros_is_the_bias_and_what_is_no_number_stays_none(layer: nn
     assert found[1].isfinite().all()
 
 
-@needs_int8
 def test_gradients_are_those_of_the_rounded_weights(layer: nn.Linear) -> None:
     made = Int8Linear(layer.requires_grad_(requires_grad=False))
     inputs = tokens().requires_grad_()
@@ -86,6 +87,18 @@ def test_gradients_are_those_of_the_rounded_weights(layer: nn.Linear) -> None:
     column_sums = (made.weight.float() * made.scale).sum(1)
     assert inputs.grad is not None
     torch.testing.assert_close(inputs.grad, column_sums.expand_as(inputs))
+
+
+@torch.inference_mode()
+def test_both_products_give_the_same_bytes(
+    layer: nn.Linear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = Int8Linear(layer)
+    for has_int8 in (True, False):
+        monkeypatch.setattr(
+            "services.inference.weights.quantization.computes_int8", lambda has=has_int8: has
+        )
+        assert torch.equal(Int8Linear(layer)(tokens()), first(tokens()))
 
 
 def test_pooler_head_and_heirs_of_linear_layers_are_left_alone() -> None:
