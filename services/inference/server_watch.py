@@ -1,8 +1,9 @@
 """Health of model servers. Jobs for an unreachable server wait, without using up attempts.
 
-A worker polls each server of its catalogue, and any response counts. A server that does not respond
-is `away` and polled again after 10 s, then at growing intervals up to 5 min. A classification
-server with unreadable outputs is `failed`, with the error that its jobs would get.
+A worker polls each server of its catalogue. A server that does not respond, or whose proxy responds
+for it (status 502 to 504), is `away` and polled again after 10 s, then at growing intervals up to
+5 min. A classification server with unreadable outputs is `failed`, with the error that its jobs
+would get.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ LOOK_SECONDS = 1.0
 AGAIN_SECONDS, LONGEST_SECONDS = 10.0, 300.0  # while it is away: it doubles
 WELL_SECONDS = 30.0  # between two looks at one that answers
 CONNECT_SECONDS = 5.0
+AWAY = (502, 503, 504)  # what a proxy answers without its server, and a server that is loading
 ANSWERING = ("ready", "failed")  # of a server that can be reached
 
 logger = telemetry.logger(__name__)
@@ -118,11 +120,11 @@ def connection_error(url: str) -> str | None:
     try:
         with bounded_client(httpx.Timeout(CONNECT_SECONDS), httpx.Limits()) as client:
             request = client.build_request("HEAD", url)
-            receive(client, request, seconds=CONNECT_SECONDS, most_bytes=HEAD_BYTES)
+            answer = receive(client, request, seconds=CONNECT_SECONDS, most_bytes=HEAD_BYTES)
     except httpx.ConnectError as error:
         return str(error) or "no connection"
     except httpx.ConnectTimeout:
         return f"no connection within {CONNECT_SECONDS:g} s"
     except (httpx.HTTPError, httpx.InvalidURL):  # it is there, whatever it says
         return None
-    return None
+    return f"status {answer.status_code}" if answer.status_code in AWAY else None

@@ -39,7 +39,13 @@ from tenacity import (
     wait_random_exponential,
 )
 
-from shared.contracts.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.contracts.errors import (
+    BadInput,
+    ModelNotReady,
+    ScoringError,
+    TextTooLong,
+    Unavailable,
+)
 from shared.models.bounded_client import AnswerRefused, bounded_client, receive
 from shared.models.catalogue.entry import ModelEntry
 from shared.process.redis_client import client
@@ -51,6 +57,7 @@ CONNECT_SECONDS = 5.0
 LONGEST_PAUSE = 60.0  # seconds, also with a longer Retry-After
 KEPT = 4  # idle connections; each holds one of llama.cpp's few threads for seconds
 SHOWN = 300  # characters of a server's own message
+SERVER_ERROR = 500  # of one request, or of the whole server
 NOT_IMPLEMENTED = 501  # llama.cpp for features that were not enabled at start
 USED_UP = "insufficient_quota"  # OpenAI's code of a 429 that waiting does not solve
 TOO_LONG = re.compile(  # OpenAI, vLLM, SGLang, llama.cpp, text-embeddings-inference
@@ -67,11 +74,13 @@ Json = dict[str, Any]
 
 
 class _RetryError(Exception):
-    """A failure that may be temporary. `after` is the pause that the server requests."""
+    """A failure that may be temporary. `after` is the pause that the server requests. `is_away` is
+    False if this request itself may have caused the failure."""
 
-    def __init__(self, detail: str, after: float | None = None) -> None:
+    def __init__(self, detail: str, after: float | None = None, *, is_away: bool = True) -> None:
         super().__init__(detail)
         self.after = after
+        self.is_away = is_away
 
 
 class FieldRefused(BadInput):
@@ -156,9 +165,10 @@ class Address:
 class Connection:
     """A connection to the server of one entry. Thread-safe.
 
-    Raises Unavailable if the server is unreachable, too busy or rejects the key, and TextTooLong if
-    the text is too long. Raises BadInput if the server rejects the request; the message quotes it
-    unless the job is private. Raises AnswerUnread for an answer that is not JSON.
+    Raises ModelNotReady if the server is unreachable or too busy, Unavailable if it answers with
+    status 500 or rejects the key, and TextTooLong if the text is too long. Raises BadInput if the
+    server rejects the request; the message quotes it unless the job is private. Raises AnswerUnread
+    for an answer that is not JSON.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -213,9 +223,10 @@ class Connection:
         try:
             return retrying(self._once, method, url, body)
         except _RetryError as error:
-            raise Unavailable(
-                f"the request to the server of {self.name!r} failed: {error}"
-            ) from error
+            detail = f"the request to the server of {self.name!r} failed: {error}"
+            if error.is_away:
+                raise ModelNotReady(detail, model=self.name, state="away") from error
+            raise Unavailable(detail) from error
 
     def _once(self, method: str, url: str, body: Json | None) -> Any:
         check()
@@ -238,7 +249,8 @@ class Connection:
         status = response.status_code
         is_temporary = status >= 500 and status != NOT_IMPLEMENTED
         if is_temporary or (status == 429 and USED_UP not in _code(response)):
-            raise _RetryError(f"status {status}", _retry_after(response))
+            is_away = status != SERVER_ERROR
+            raise _RetryError(f"status {status}", _retry_after(response), is_away=is_away)
         if status >= 300:
             raise self._to_error(response)
         return self._read(response)

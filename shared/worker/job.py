@@ -1,8 +1,9 @@
 """Runs one job in a worker: claim, score and finish, for every kind of end.
 
 Each exception leads to one end. Bad input and a missed deadline fail at once with a problem. If a
-model is unreachable, the job returns to the queue until its attempts are used up. A cancelled job
-has its end already. Any other exception fails the job with an id that is in the log.
+model's answer is unusable, the job returns to the queue until its attempts are used up. If a model
+is away, the job waits and uses no attempt. A cancelled job has its end already. Any other exception
+fails the job with an id that is in the log.
 
 One thread per process renews the leases of all jobs. Between renewals it checks every second
 whether the claims are still valid, so that the computation of a cancelled or lost job ends soon.
@@ -63,7 +64,8 @@ from shared.worker.watchdog import GRACE_SECONDS, Interrupted, watchdog
 
 HAND_BACK_SECONDS = 2.0  # before a message is sent again whose jobs may not be taken yet
 RETRY_SECONDS = 5.0  # before the second attempt; doubled for each further attempt
-MODEL_WAIT_SECONDS = 10.0  # between two looks of a waiting job at its model
+# between two attempts of a job to get its model: a quarter of the job's age, within these limits
+MODEL_WAIT_SECONDS = (10.0, 60.0)
 MODEL_WAIT_HOURS = 24.0  # after its acceptance, a job that still waits for its model fails
 TENANT_SHARE = 0.75  # of a worker's threads, for the jobs of one tenant
 QUEUE_SHARE = 0.5  # for those in one metric's queue, so that the tenant's other metrics go on
@@ -425,7 +427,9 @@ def _wait_or_fail(claim: Claim, error: ModelNotReady) -> Failure | Wait:
     if claim.waited_seconds > MODEL_WAIT_HOURS * 3_600:
         return Failure(problem(ModelUnusable(error.detail) if error.state in UNUSABLE else error))
     logger.info("job.waits", job=claim.job_id, model=error.model, detail=error.detail)
-    return Wait(error.model, error.detail, MODEL_WAIT_SECONDS, error.state)
+    shortest, longest = MODEL_WAIT_SECONDS
+    seconds = min(max(shortest, claim.waited_seconds / 4), longest)
+    return Wait(error.model, error.detail, seconds, error.state)
 
 
 def _retry_or_fail(claim: Claim, error: Unavailable) -> Failure | Retry:

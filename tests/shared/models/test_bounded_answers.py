@@ -74,6 +74,14 @@ def test_the_watch_gets_away_from_a_server_that_never_ends_its_head() -> None:
         assert next(unsent, None) is not None
 
 
+@pytest.mark.parametrize(("status", "is_away"), [(502, True), (503, True), (500, False)])
+def test_the_watch_takes_what_a_proxy_answers_for_an_absent_server(
+    status: int, is_away: bool
+) -> None:
+    with raw_server([b"HTTP/1.1 %d X\r\nContent-Length: 0\r\n\r\n" % status]) as url:
+        assert (connection_error(url) == f"status {status}") is is_away
+
+
 @pytest.mark.parametrize("value", [b"[]", b"{}"])
 def test_an_answer_of_millions_of_values_is_refused_before_it_is_read(value: bytes) -> None:
     body = b'{"choices": [' + (value + b",") * 1_200_000 + b"0]}"

@@ -12,7 +12,13 @@ from typing import Any
 import httpx
 import pytest
 
-from shared.contracts.errors import BadInput, ScoringError, TextTooLong, Unavailable
+from shared.contracts.errors import (
+    BadInput,
+    ModelNotReady,
+    ScoringError,
+    TextTooLong,
+    Unavailable,
+)
 from shared.contracts.problems import problem
 from shared.models import server_connection
 from shared.models.catalogue.entry import ModelEntry
@@ -204,6 +210,40 @@ def test_a_server_that_comes_back(connected: Making) -> None:
     double, found = asked_once(connected, "openai/2026-11/away", "openai/2026-11/chat")
     assert found.written == "safe"
     assert len(double.asked) == 3
+
+
+class Always:
+    """A server that answers every request with this status."""
+
+    def __init__(self, status: int) -> None:
+        self.status = status
+        self.calls = 0
+
+    def answer(
+        self, _path: str, _body: dict[str, Any], _headers: dict[str, str]
+    ) -> tuple[int, dict[str, str], dict[str, Any]]:
+        self.calls += 1
+        return self.status, {"Retry-After": "0"}, {}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (429, ModelNotReady),
+        (502, ModelNotReady),
+        (503, ModelNotReady),
+        (504, ModelNotReady),
+        (500, Unavailable),  # perhaps the fault of this request
+    ],
+)
+def test_a_server_that_stays_away_is_waited_for(status: int, kind: type[ScoringError]) -> None:
+    server = Always(status)
+    with listening(server) as url:
+        entry = ModelEntry(name="m", kind="causal", source=f"openai:{url}/v1")
+        with pytest.raises(kind, match=f"status {status}") as caught:
+            Connection(entry).get("/models")
+    assert type(caught.value) is kind
+    assert server.calls == server_connection.ATTEMPTS
 
 
 def test_an_answer_that_is_cut_is_asked_again(
