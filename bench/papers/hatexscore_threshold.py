@@ -41,11 +41,14 @@ def consistency_at(report: HatexscoreResult, tau: float) -> float | None:
     rule = report.provenance.parameters["consistency_rule"]
     label, qf = side_of_label(report.decision), report.components.qf
     groups = _groups(report)
-    if not row.decision_aware or rule != "causal":
-        return None if groups is None else kernel.consistency(rule, label, qf, groups, tau)
-    if any(why.component == "qf" and why.code in NO_WITNESS for why in report.reasons):
+    published = not row.decision_aware or rule != "causal"
+    if published and (qf is None or groups is None):
         return None
-    return kernel.causal_consistency(label, qf, groups, tau)
+    if not published and any(
+        why.component == "qf" and why.code in NO_WITNESS for why in report.reasons
+    ):
+        return None
+    return kernel.consistency(rule, label, qf, groups, tau)
 
 
 def _groups(report: HatexscoreResult) -> kernel.NamedGroups | None:

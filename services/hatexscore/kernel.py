@@ -62,7 +62,11 @@ class NamedGroups:
 
 
 def consistency(
-    rule: ConsistencyRule, label: Side | None, qf: float | None, groups: NamedGroups, tau: float
+    rule: ConsistencyRule,
+    label: Side | None,
+    qf: float | None,
+    groups: NamedGroups | None,
+    tau: float,
 ) -> float | None:
     """Return 1 if decision, evidence and group cohere, else 0, by one of three readings of Eq. 5 of
     the HateXScore paper.
@@ -70,33 +74,17 @@ def consistency(
     A hateful decision coheres if QF >= tau and TGI = 1. A non-hateful decision coheres by rule:
     `causal` requires that no group is attacked and that 1 - QF < tau, as the prose implies. `eq5`
     requires TGI = 0 and QF < tau, as printed. `reference` requires TGI = 0 and QF >= tau, as
-    released. Without quotes QF is 0. The result is None if it depends on an unknown value.
+    released. Without quotes QF is 0. Values may be unknown (None). The result is 0 if one condition
+    is false, even if others are unknown. It is None if it depends on an unknown value.
     """
-    if qf is None:
-        return None
-    hateful = float(_at_least(qf, tau) and groups.named)
-    harmless = float(
-        {
-            "causal": not _at_least(1.0 - qf, tau) and not groups.attacked,
-            "eq5": not _at_least(qf, tau) and not groups.named,
-            "reference": _at_least(qf, tau) and not groups.named,
-        }[rule]
-    )
-    if label is None:
-        return hateful if hateful == harmless else None
-    return hateful if label == "hateful" else harmless
-
-
-def causal_consistency(
-    label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
-) -> float | None:
-    """Return consistency by the rule `causal`, where values may be unknown (None). It is 0 if one
-    condition is false, even if others are unknown. It is None if it depends on an unknown value."""
-    evident = None if qf is None else _at_least(qf, tau)
-    calm = None if qf is None else not _at_least(1.0 - qf, tau)
-    group_named = None if groups is None else groups.named
-    unattacked = None if groups is None else not groups.attacked
-    hateful, harmless = _all(evident, group_named), _all(calm, unattacked)
+    named, attacked = (groups.named, groups.attacked) if groups else (None, None)
+    reached = _at_least(qf, tau)
+    hateful = _all(reached, named)
+    harmless = {
+        "causal": _all(_not(_at_least(None if qf is None else 1.0 - qf, tau)), _not(attacked)),
+        "eq5": _all(_not(reached), _not(named)),
+        "reference": _all(reached, _not(named)),
+    }[rule]
     if label is None:
         return hateful if hateful == harmless else None
     return hateful if label == "hateful" else harmless
@@ -109,9 +97,13 @@ def _all(*conditions: bool | None) -> float | None:
     return None if None in conditions else 1.0
 
 
-def _at_least(value: float, threshold: float) -> bool:
+def _not(condition: bool | None) -> bool | None:
+    return None if condition is None else not condition
+
+
+def _at_least(value: float | None, threshold: float) -> bool | None:
     """Return True if value >= threshold, with a tolerance, so that 0.7 - 0.4 reaches 0.3."""
-    return value >= threshold - ranks.TIE
+    return None if value is None else value >= threshold - ranks.TIE
 
 
 def weighted_mean(parts: Sequence[float | None], weights: Sequence[float]) -> float | None:

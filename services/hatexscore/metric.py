@@ -178,19 +178,18 @@ class HateXScore(
         obstacle: Obstacle | None,
     ) -> float | None:
         """Return the consistency (Eq. 5) of decision, evidence and named groups, by the request's
-        or the variant's rule. Return None if it depends on an unknown value."""
+        or the variant's rule. Return None if it depends on an unknown value, or by a published
+        rule if any value is unknown."""
         row = self.variant(request)
         rule = request.options.consistency_rule or row.consistency_rule
         tau = request.options.tau if row.tau is None else row.tau
         groups = _named_groups(parsed)
-        label = side_of_label(parsed.label)
-        if not row.decision_aware or rule != "causal":
-            if groups is None:
-                return None
-            return kernel.consistency(rule, label, qf, groups, tau)
-        if obstacle is not None and obstacle.code in NO_WITNESS:
+        published = not row.decision_aware or rule != "causal"
+        if published and (qf is None or groups is None):
             return None
-        return kernel.causal_consistency(label, qf, groups, tau)
+        if not published and obstacle is not None and obstacle.code in NO_WITNESS:
+            return None
+        return kernel.consistency(rule, side_of_label(parsed.label), qf, groups, tau)
 
     def _validity_warnings(
         self,

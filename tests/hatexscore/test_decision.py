@@ -6,7 +6,7 @@ of a drop, and what is undefined.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -16,7 +16,7 @@ from services.hatexscore import kernel
 from services.hatexscore.contract import HatexscoreRequest
 from services.hatexscore.kernel import NamedGroups
 from services.hatexscore.metric import OPPOSING, SERVICE
-from services.hatexscore.report import HatexscoreResult, Side
+from services.hatexscore.report import ConsistencyRule, HatexscoreResult, Side
 from tests.flat_requests import flat_request
 from tests.hatexscore.fake import FakeClassifier, bound, nulls
 from tests.hatexscore.test_golden import CASES
@@ -174,14 +174,24 @@ GROUPS = st.one_of(st.none(), st.builds(NamedGroups, st.booleans(), st.booleans(
 MAYBE = st.one_of(st.none(), PROBABILITY)
 
 
-@given(st.sampled_from([*LABELS, None]), MAYBE, GROUPS, PROBABILITY)
+@given(
+    st.sampled_from(get_args(ConsistencyRule)),
+    st.sampled_from([*LABELS, None]),
+    MAYBE,
+    GROUPS,
+    PROBABILITY,
+)
 def test_what_is_unknown_decides_only_where_its_values_differ(
-    label: Side | None, qf: float | None, groups: NamedGroups | None, tau: float
+    rule: ConsistencyRule,
+    label: Side | None,
+    qf: float | None,
+    groups: NamedGroups | None,
+    tau: float,
 ) -> None:
     """The oracle tries every completion of what is unknown."""
-    found = kernel.causal_consistency(label, qf, groups, tau)
+    found = kernel.consistency(rule, label, qf, groups, tau)
     completions = {
-        kernel.consistency("causal", one, faith, named, tau)
+        kernel.consistency(rule, one, faith, named, tau)
         for one in (LABELS if label is None else (label,))
         for faith in ((0.0, 0.5, 1.0) if qf is None else (qf,))
         for named in (
@@ -211,3 +221,19 @@ def test_a_condition_that_is_false_needs_no_probability() -> None:
     assert (groupless.components.qf, groupless.components.cc) == (None, 0)
     assert nulls(groupless) == {"qf": "probability-missing"}
     assert groupless.score is None
+
+
+@pytest.mark.parametrize(
+    "fields", [{"variant": "paper"}, {"variant": "reference"}, {"consistency_rule": "eq5"}]
+)
+def test_a_published_rule_needs_every_probability(fields: dict[str, str]) -> None:
+    report = explained(
+        "hateful",
+        "hateful",
+        0,
+        0,
+        probabilities={"original": None, "masked": None},
+        explanation=f"{UNATTACKED}Conclusion: hateful.",
+        **fields,
+    )
+    assert (report.components.qf, report.components.tgi, report.components.cc) == (None, 0, None)

@@ -19,12 +19,11 @@ from services.hatexscore.kernel import (
     share_beaten,
     weighted_mean,
 )
-from services.hatexscore.report import ConsistencyRule, Side
+from services.hatexscore.report import ConsistencyRule
 from shared.contracts.errors import DegenerateInput
 
 GOLDEN = Path(__file__).parents[3] / "shared" / "golden" / "hatexscore_cases.json"
 RULES: tuple[ConsistencyRule, ...] = ("causal", "eq5", "reference")
-LABELS: tuple[Side, ...] = ("hateful", "non-hateful")
 
 PROBABILITY = st.floats(0, 1)
 WEIGHT = st.floats(0, 1000, allow_subnormal=False)
@@ -71,15 +70,6 @@ def test_a_threshold_is_reached_in_spite_of_floats() -> None:
     assert 0.7 - 0.4 < 0.3
     assert consistency("causal", "hateful", drop(0.7, 0.4), ATTACKED, 0.3) == 1
     assert consistency("causal", "non-hateful", 1 - drop(0.7, 0.4), NONE, 0.3) == 0
-
-
-def test_without_qf_there_is_no_consistency() -> None:
-    assert all(
-        consistency(rule, label, None, groups, 0.3) is None
-        for rule in RULES
-        for label in (*LABELS, None)
-        for groups in (NONE, ATTACKED)
-    )
 
 
 def test_without_a_label_only_what_both_labels_agree_on() -> None:
