@@ -5,7 +5,7 @@ list. Printed terms and our additions are separate. Source: Hu & Lee, EACL 2026 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -38,29 +38,12 @@ class LexiconEntry:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """A category of a policy. `terms` and `slur_aliases` are printed in the paper. This project
-    added the other fields. `added`, `demonyms` and `slur_aliases` have pairs of an expression and
-    its group. `category_terms` has words for the category itself (race, religion), which do not
-    name a group."""
+    """A category of a policy. Its entries of the kinds `term` and `slur_alias` are printed in the
+    paper, and they come first. This project added the others. A `category_term` is a word for the
+    category itself (race, religion), which does not name a group."""
 
     name: str
-    terms: tuple[str, ...]
-    added: tuple[tuple[str, str], ...] = ()
-    demonyms: tuple[tuple[str, str], ...] = ()
-    slur_aliases: tuple[tuple[str, str], ...] = ()
-    category_terms: tuple[str, ...] = ()
-
-    def entries(self) -> Iterator[LexiconEntry]:
-        """Yield the entries, those printed in the paper first."""
-        pairs: list[tuple[Kind, Iterable[tuple[str, str]]]] = [
-            ("term", ((term, term) for term in self.terms)),
-            ("slur_alias", self.slur_aliases),
-            ("added", self.added),
-            ("demonym", self.demonyms),
-            ("category_term", ((term, term) for term in self.category_terms)),
-        ]
-        for kind, pairs_of_kind in pairs:
-            yield from (LexiconEntry(term, group, self.name, kind) for term, group in pairs_of_kind)
+    entries: tuple[LexiconEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +62,7 @@ class Lexicon:
     def printed_terms(self) -> tuple[str, ...]:
         """Return every term of the paper's table, including slurs, in order and without
         duplicates."""
-        printed = (
-            term
-            for category in self.categories
-            for term in (*category.terms, *(slur for slur, _ in category.slur_aliases))
-        )
+        printed = (entry.term for entry in self.entries() if entry.kind in ("term", "slur_alias"))
         return tuple(dict.fromkeys(printed))
 
     @property
@@ -92,7 +71,7 @@ class Lexicon:
         return sum(len(entry.term) for entry in self.entries())
 
     def entries(self) -> tuple[LexiconEntry, ...]:
-        return tuple(entry for category in self.categories for entry in category.entries())
+        return tuple(entry for category in self.categories for entry in category.entries)
 
 
 @lru_cache(maxsize=16)
@@ -143,19 +122,25 @@ def _category(name: str, table: dict[str, Any], names: dict[str, Any], taken: se
         form: added.get(form) or peoples[form] for form in added | peoples if form not in taken
     }
     taken.update(fresh)
-    return Category(
-        name=name,
-        terms=tuple(table["terms"]),
-        added=tuple(pair for pair in fresh.items() if pair[0] in added),
-        demonyms=tuple(pair for pair in fresh.items() if pair[0] not in added),
-        slur_aliases=tuple((alias["term"], alias["group"]) for alias in table["slur_aliases"]),
-        category_terms=tuple(term for concept in concepts for term in concept["category_terms"]),
-    )
+    pairs: list[tuple[Kind, Iterable[tuple[str, str]]]] = [
+        ("term", ((term, term) for term in table["terms"])),
+        ("slur_alias", ((alias["term"], alias["group"]) for alias in table["slur_aliases"])),
+        ("added", (pair for pair in fresh.items() if pair[0] in added)),
+        ("demonym", (pair for pair in fresh.items() if pair[0] not in added)),
+        ("category_term", ((word, word) for each in concepts for word in each["category_terms"])),
+    ]
+    entries = (LexiconEntry(*pair, name, kind) for kind, of_kind in pairs for pair in of_kind)
+    return Category(name, tuple(entries))
 
 
 def custom_lexicon(dictionary: Mapping[str, Sequence[str]]) -> Lexicon:
     """Return a lexicon of the caller's own groups. `dictionary` maps a category to its terms."""
-    categories = (Category(name, tuple(dict.fromkeys(dictionary[name]))) for name in dictionary)
+    categories = (
+        Category(
+            name, tuple(LexiconEntry(term, term, name, "term") for term in dict.fromkeys(terms))
+        )
+        for name, terms in dictionary.items()
+    )
     return Lexicon(CUSTOM, None, tuple(categories))
 
 

@@ -172,11 +172,11 @@ def _terms(lexicon: Lexicon) -> tuple[str, ...]:
     if (lexicon.policy, lexicon.language) != ("un", "en"):
         return (*lexicon.category_names, *lexicon.printed_terms)
     terms = list(_UN_ENGLISH)
-    for category in lexicon.categories:
-        if category.name == _COUNTRIES:
-            terms += [people for people, _ in category.demonyms if "-" not in people]
-        else:
-            terms += [*category.terms, *(slur for slur, _ in category.slur_aliases)]
+    for entry in lexicon.entries():
+        if entry.category != _COUNTRIES:
+            terms += [entry.term] if entry.kind in ("term", "slur_alias") else []
+        elif entry.kind == "demonym" and "-" not in entry.term:
+            terms.append(entry.term)
     return tuple(terms)
 
 
