@@ -23,7 +23,6 @@ from services.hatexscore.explanation import (
 from services.hatexscore.lexicon import group_name
 from services.hatexscore.model_calls import (
     HatexscoreCollected,
-    RandomPlacements,
     ask_classifiers,
     one_sided,
 )
@@ -51,6 +50,7 @@ from shared.models.ports import models
 from shared.reports.metric import Collected, Metric, StatedDecision
 from shared.reports.short_texts import calibrated_fields
 from shared.statistics import ranks
+from shared.statistics.placements import overlaps
 from shared.text.language import Obstacle, assumption
 
 MOST_QUOTATIONS = 200  # different ones in one explanation
@@ -220,35 +220,35 @@ class HateXScore(
         self, request: HatexscoreRequest, collected: HatexscoreCollected, qf: float | None
     ) -> HatexscoreRandomSpans | None:
         original, masked, control = collected.original, collected.masked, collected.control
-        rule = collected.rule
-        if control is None or original is None or masked is None or rule is None:
+        placements, rule = collected.placements, collected.rule
+        if control is None or original is None or masked is None or not placements or not rule:
             return None
         signed, observed = original - control, original - masked
         drops = np.abs(signed)
-        observed_value, null = kernel.compared(
-            observed, signed, signed=one_sided(request, collected.parsed)
-        )
+        only_drops = one_sided(request, collected.parsed)
+        observed_value, null = kernel.compared(observed, signed, signed=only_drops)
+        drawn = placements.drawn(request.seed, drops.size, rule.first)
         above, below = rule.tails(observed_value, null) or (None, None)
         label, expected = side_of_label(collected.parsed.label), None
         if qf is not None and label is not None:  # the mean QF of the random quotes
             aware = self.variant(request).decision_aware
             moved = float(np.mean(np.maximum(signed, 0.0) if aware else drops))
             expected = kernel.quotation_faithfulness(label, min(1.0, moved))
-        exact = drops.size == collected.others
+        exact = drops.size == placements.others
         calibrated = {}
-        if exact and one_sided(request, collected.parsed):
+        if exact and only_drops:
             calibrated = calibrated_fields(
                 np.array([masked, *control]),
-                max(RandomPlacements.of(request.text, collected.parsed.quoting.spans).lengths),
+                max(placements.lengths),
                 collected.models[0].sha256 if collected.models else None,
                 collected.parsed.languages.found_text.code,
             )
         return HatexscoreRandomSpans(
             draws=drops.size,
             win_rate_draws=min(drops.size, rule.first),
-            placements=collected.others if collected.others <= MOST_TOLD else None,
+            placements=placements.others if placements.others <= MOST_TOLD else None,
             exact=exact,
-            overlap=collected.overlap,
+            overlap=float(np.mean(overlaps(placements.observed, drawn))),
             p_value=above,
             **calibrated,
             p_anti=below,

@@ -41,14 +41,14 @@ from shared.contracts.calls import Example
 from shared.contracts.errors import BadInput, pointing_to
 from shared.contracts.judgement import Judgement, low_mass, text_cut
 from shared.contracts.messages import ModelUse
-from shared.contracts.prompt_table import OF_THE_MODEL, PromptKeys
+from shared.contracts.prompt_table import OF_THE_MODEL
 from shared.models.ports import models
 from shared.queue.job_context import check_each
 from shared.reports.metric import Collected
 from shared.statistics import ranks
 from shared.statistics.draws import others
 from shared.statistics.group_sequential import LOOKS, GroupSequential, looks_up_to, one_look
-from shared.statistics.placements import Places, Runs, overlaps, runs_of
+from shared.statistics.placements import Places, Runs, runs_of
 from shared.statistics.seeds import generator
 from shared.text.language import ModelLanguages, Obstacle, assume_language
 
@@ -71,18 +71,15 @@ class HatexscoreCollected(Collected):
     control texts.
 
     `control` has R probabilities of control texts in the order in which they were drawn, or is
-    None. `others` is the number of possible control texts. `overlap` is the mean overlap of
-    their words with the quoted words. `rule` decided how many control texts were tested.
-    `no_probability` is the reason why P is missing. `reading` is the method that obtained P if
-    the model has no classification head."""
+    None. `no_probability` is the reason why P is missing. `reading` is the method that obtained P
+    if the model has no classification head."""
 
     parsed: ParsedExplanation
     original: float | None
     masked: float | None
     control: Floats | None = None
-    others: int = 0
-    overlap: float | None = None
-    rule: GroupSequential | None = None
+    placements: RandomPlacements | None = None
+    rule: GroupSequential | None = None  # decided how many control texts were tested
     no_probability: Obstacle | None = None
     reading: HatexscoreProbabilityReading | None = None
     categories: tuple[HatexscoreCategoryEvidence, ...] = ()
@@ -90,60 +87,48 @@ class HatexscoreCollected(Collected):
     post_words: HatexscorePostWords | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class RandomNull:
-    """The random passages of one request. `signed` is True if only a drop of P(hateful) counts."""
-
-    placements: RandomPlacements
-    seed: int
-    rule: GroupSequential
-    signed: bool
-
-    def texts(self, most: int) -> tuple[str, ...]:
-        """Return up to `most` masked texts. A larger `most` only appends texts."""
-        drawn = self.placements.draws(self.seed, most, self.rule.first)
-        return tuple(mask_spans(self.placements.text, spans) for spans in check_each(drawn))
-
-    def overlap(self, most: int) -> float | None:
-        """Return the mean overlap (intersection over union) of the quoted words with random
-        ones."""
-        drawn = self.placements.drawn(self.seed, most, self.rule.first)
-        shares = overlaps(self.placements.observed, drawn)
-        return float(np.mean(shares)) if shares else None
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class ClassifierTexts:
     """The texts of one request for the classifier.
 
-    `hateful` has the model's labels that mean hateful. `null` is None without a control, and
-    `warnings` then has the reason. `control` has the masked texts drawn so far. `harmless` is
-    True if the explained decision is non-hateful. The control is then used only if the model
-    decides the same."""
+    `hateful` has the model's labels that mean hateful. `rule` decides how many control texts are
+    tested; it is None without a control, and `why_none` then has the reason. `control` has the
+    masked texts drawn so far."""
 
-    model: str
-    text: str
+    request: HatexscoreRequest
+    parsed: ParsedExplanation
     masked: str
     hateful: tuple[str, ...]
-    null: RandomNull | None = None
+    placements: RandomPlacements
+    rule: GroupSequential | None
+    why_none: str | None
     control: tuple[str, ...] = ()
-    harmless: bool = False
-    warnings: tuple[str, ...] = ()
-    prompt: PromptKeys | None = None  # of the request
-    language: str | None = None  # of the text: what is masked of it has the same
 
     @property
     def asked(self) -> Asked:
         """Return the model and the prompt of the request."""
-        own_prompt = self.prompt.model_dump_json(exclude_unset=True) if self.prompt else None
-        return self.model, own_prompt
+        prompt = self.request.options.prompt
+        own_prompt = prompt.model_dump_json(exclude_unset=True) if prompt else None
+        return self.request.model or DEFAULT_MODEL, own_prompt
+
+    @property
+    def language(self) -> str | None:
+        """Return the language of all texts."""
+        return self.parsed.languages.found_text.code
 
     @property
     def texts(self) -> tuple[str, ...]:
-        return (self.text, self.masked, *self.control)
+        return (self.request.text, self.masked, *self.control)
 
-    def without_control(self, why: str) -> ClassifierTexts:
-        return replace(self, null=None, warnings=(f"{NO_CONTROL}{why}",))
+    def draw(self, rule: GroupSequential) -> None:
+        """Draw the control texts up to the next look of the rule."""
+        most = rule.next_look(len(self.control))
+        drawn = self.placements.draws(self.request.seed, most, rule.first)
+        text = self.request.text
+        self.control = tuple(mask_spans(text, spans) for spans in check_each(drawn))
+
+    def leave_out_control(self, why: str) -> None:
+        self.rule, self.why_none = None, why
 
 
 def ask_classifiers(
@@ -151,29 +136,18 @@ def ask_classifiers(
 ) -> list[HatexscoreCollected]:
     """Return the probabilities for each request. Raises BadInput for a model without the needed
     label."""
-    pairs = [
-        (request, _with_language(request, explanation))
-        for request, explanation in zip(requests, parsed, strict=True)
-    ]
-    obstacles = [_language_obstacle(*pair) or _class_obstacle(*pair) for pair in pairs]
-    texts = [
-        _classifier_texts(*pair) if obstacle is None else None
-        for pair, obstacle in zip(pairs, obstacles, strict=True)
-    ]
-    answers = {
-        question: _Judgements([each for each in texts if each and each.asked == question])
-        for question in dict.fromkeys(each.asked for each in texts if each)
-    }
-    texts = [each and answers[each.asked].with_samples(each) for each in texts]
-    for _ in range(1 + len(LOOKS)):
-        for question, judged in answers.items():
-            judged.ask([each for each in texts if each and each.asked == question])
-        texts = [each and answers[each.asked].with_more_samples(each) for each in texts]
+    entries: list[ClassifierTexts | HatexscoreCollected] = []
+    groups: dict[Asked, list[ClassifierTexts]] = {}
+    for request, explanation in zip(requests, map(_with_language, requests, parsed), strict=True):
+        obstacle = _language_obstacle(request, explanation) or _class_obstacle(request, explanation)
+        texts = None if obstacle else _classifier_texts(request, explanation)
+        if texts:
+            groups.setdefault(texts.asked, []).append(texts)
+        entries.append(texts or _without_model(request, explanation, obstacle))
+    answers = {asked: _Judgements(group) for asked, group in groups.items()}
     return [
-        answers[texts_of.asked].collected(texts_of, explanation)
-        if texts_of
-        else _without_model(request, explanation, obstacle)
-        for (request, explanation), texts_of, obstacle in zip(pairs, texts, obstacles, strict=True)
+        answers[entry.asked].collected(entry) if isinstance(entry, ClassifierTexts) else entry
+        for entry in entries
     ]
 
 
@@ -217,28 +191,22 @@ def _classifier_texts(
     quoting = parsed.quoting
     if request.probabilities is not None or not quoting.counts or quoting.masked is None:
         return None
-    name = request.model or DEFAULT_MODEL
     hateful = _judge_labels(request, parsed.label)
-    why = VARIANTS[request.variant].why_no_control
+    variant = VARIANTS[request.variant]
+    placements = RandomPlacements.of(request.text, quoting.spans)
+    why = variant.why_no_control
     if why is None and request.most_draws == 0:
         why = "the request asks for no random draws"
-    aware = VARIANTS[request.variant].decision_aware
-    if why is None and aware and parsed.label is None:
+    if why is None and variant.decision_aware and parsed.label is None:
         why = NO_DECISION
-    placements = RandomPlacements.of(request.text, quoting.spans)
     why = why or placements.why_none
-    texts = ClassifierTexts(
-        name, request.text, quoting.masked, hateful, prompt=request.options.prompt,
-        language=parsed.languages.found_text.code,
-        harmless=aware and side_of_label(parsed.label) != HATEFUL,
-    )  # fmt: skip
-    if why is not None:
-        return texts.without_control(why)
-    most = min(request.most_draws, placements.others)
-    signed = one_sided(request, parsed)
-    few = min(most, LOOKS[0]) if aware else most  # whether harmless words matter is not asked
-    rule = looks_up_to(most) if signed else one_look(few)
-    return replace(texts, null=RandomNull(placements, request.seed, rule, signed))
+    rule = None
+    if why is None:
+        most = min(request.most_draws, placements.others)
+        # whether harmless words matter is not asked
+        few = min(most, LOOKS[0]) if variant.decision_aware else most
+        rule = looks_up_to(most) if one_sided(request, parsed) else one_look(few)
+    return ClassifierTexts(request, parsed, quoting.masked, hateful, placements, rule, why)
 
 
 def one_sided(request: HatexscoreRequest, parsed: ParsedExplanation) -> bool:
@@ -299,30 +267,35 @@ def _without_model(
 def _no_rest(text: str, quoted: Sequence[Span]) -> str:
     """Return the reason why the quotes are not compared with random passages. The reason is that
     the quotes cover all or almost all of the text (Q = {T})."""
-    units = count_units(text)
-    covered = sum(last - first for first, last in overlap_words(units, quoted))
-    if covered >= len(units):
+    placements = RandomPlacements.of(text, quoted)
+    covered, words = len(placements.observed), len(placements.units)
+    if covered >= words:
         return "the quotation is the whole text"
     return (
-        f"the quotes cover {covered} of the text's {len(units)} words, which counts as the whole "
-        "text: too little is left for a comparison"
+        f"the quotes cover {covered} of the text's {words} words, which counts as the whole text: "
+        "too little is left for a comparison"
     )
 
 
 class _Judgements:
-    """One model's judgements of the texts in all requests with the same prompt."""
+    """One model's judgements of the texts in all requests with the same prompt. Control texts are
+    added until the test of each request has stopped."""
 
     def __init__(self, requested: Sequence[ClassifierTexts]) -> None:
-        self._model, self._prompt = models().judge(requested[0].model), requested[0].prompt
+        request = requested[0].request
+        self._model = models().judge(request.model or DEFAULT_MODEL)
+        self._prompt = request.options.prompt
         self._found: dict[tuple[str, str | None], Judgement] = {}
-        self.ask(requested)
+        self._ask(requested)
+        while any([self._extend(texts) for texts in requested]):  # a list, to extend every request
+            self._ask(requested)
 
-    def ask(self, requested: Sequence[ClassifierTexts]) -> None:
+    def _ask(self, requested: Sequence[ClassifierTexts]) -> None:
         """Judge these texts in one call. Texts that were judged before are left out."""
         texts = dict.fromkeys((text, each.language) for each in requested for text in each.texts)
         unanswered = [text for text in texts if text not in self._found]
         if unanswered:
-            sent = {each.text for each in requested}
+            sent = {each.request.text for each in requested}
             examples = [
                 Example(text=text, prompt=self._prompt, language=language, categories=text in sent)
                 for text, language in unanswered
@@ -332,82 +305,74 @@ class _Judgements:
                 text: read.fine() for text, read in zip(unanswered, judgements, strict=True)
             }
 
-    def _of(self, texts: ClassifierTexts, text: str) -> Judgement:
-        return self._found[text, texts.language]
+    def _of(self, texts: ClassifierTexts) -> list[Judgement]:
+        """Return the judgements of the text, of the masked text, and of the control texts."""
+        return [self._found[text, texts.language] for text in texts.texts]
 
-    def with_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the first texts with random spans masked, to compare the quotes with chance. Add none
-        if the quotes' effect (QF) is undefined or the model disagrees with the decision."""
-        null = texts.null
-        if null is None:
-            return texts
-        original, masked = (
-            _hateful(self._of(texts, text), texts.hateful) for text in (texts.text, texts.masked)
-        )
+    def _extend(self, texts: ClassifierTexts) -> bool:
+        """Add the control texts that the sequential test needs next. Return False if it needs none:
+        it has stopped, the quotes' effect (QF) is undefined, or the model disagrees with the
+        decision."""
+        rule = texts.rule
+        if rule is None or len(texts.control) == rule.most:
+            return False
+        original, masked, *control = (_hateful(each, texts.hateful) for each in self._of(texts))
         if original is None or masked is None:
-            return texts.without_control(NOT_READ)
-        if texts.harmless and original >= _deciding(self._model.use):
-            return texts.without_control(OTHER_DECISION)
-        return replace(texts, control=null.texts(null.rule.first))
+            texts.leave_out_control(NOT_READ)
+            return False
+        aware = VARIANTS[texts.request.variant].decision_aware
+        signed = one_sided(texts.request, texts.parsed)
+        if aware and not signed and original >= _deciding(self._model.use):
+            texts.leave_out_control(OTHER_DECISION)
+            return False
+        probabilities = np.array([p for p in control if p is not None], dtype=np.float64)
+        if probabilities.size < len(control):
+            return False  # one of them was not read: there is no control
+        ranked = kernel.compared(original - masked, original - probabilities, signed=signed)
+        if rule.stopped(ranks.reaching(*ranked)) is not None:
+            return False
+        texts.draw(rule)
+        return True
 
-    def with_more_samples(self, texts: ClassifierTexts) -> ClassifierTexts:
-        """Add the random spans that the sequential test needs next, unless the test has stopped."""
-        null = texts.null
-        if null is None or len(texts.control) == null.rule.most:
-            return texts
-        original, masked, *control = (
-            _hateful(self._of(texts, text), texts.hateful) for text in texts.texts
-        )
-        probabilities = [p for p in control if p is not None]
-        if original is None or masked is None or len(probabilities) < len(control):
-            return texts  # one of them was not read: there is no control
-        signed = original - np.array(probabilities, dtype=np.float64)
-        ranked = kernel.compared(original - masked, signed, signed=null.signed)
-        if null.rule.stopped(ranks.reaching(*ranked)) is not None:
-            return texts
-        return replace(texts, control=null.texts(null.rule.next_look(len(control))))
-
-    def collected(self, texts: ClassifierTexts, parsed: ParsedExplanation) -> HatexscoreCollected:
-        both = {
-            "text": self._of(texts, texts.text),
-            "masked text": self._of(texts, texts.masked),
-        }
-        unread = [
-            (which, judgement.unread) for which, judgement in both.items() if judgement.unread
-        ]
+    def collected(self, texts: ClassifierTexts) -> HatexscoreCollected:
+        original, masked, *control = self._of(texts)
+        parsed, model = texts.parsed, texts.request.model or DEFAULT_MODEL
         obstacle = None
-        if unread:
-            which, why = unread[0]
-            detail = f"P(hateful) of the {which} could not be read: {why.detail}"
-            obstacle = Obstacle(why.code, detail)
-        elif parsed.quoting.spans and parsed.quoting.spans[0][0] >= both["text"].read_share * len(
-            texts.text
-        ):
+        for which, judgement in (("text", original), ("masked text", masked)):
+            if judgement.unread and obstacle is None:
+                detail = f"P(hateful) of the {which} could not be read: {judgement.unread.detail}"
+                obstacle = Obstacle(judgement.unread.code, detail)
+        read_to = original.read_share * len(texts.request.text)
+        if obstacle is None and parsed.quoting.spans and parsed.quoting.spans[0][0] >= read_to:
             obstacle = UNREAD_QUOTES
-        control, why_none = self._control(texts)
-        warnings = [
-            *parsed.warnings,
-            *texts.warnings,
-            *why_none,
-            *self._validity_warnings(texts, parsed),
-        ]
+        warnings = [*parsed.warnings]
+        if texts.why_none is not None:
+            warnings.append(f"{NO_CONTROL}{texts.why_none}")
+        unread = [judgement.unread for judgement in control if judgement.unread]
+        if unread:  # the other texts are no random sample
+            warnings.append(
+                f"{NO_CONTROL}{len(unread)} of {len(control)} randomly masked texts could not be "
+                f"read: {unread[0].detail}"
+            )
+        warnings += self._validity_warnings(model, parsed, original, masked)
+        warnings += [obstacle.detail] if obstacle else []
+        null = [] if unread else [_hateful(judgement, texts.hateful) for judgement in control]
         return HatexscoreCollected(
             parsed=parsed,
-            original=_hateful(both["text"], texts.hateful),
-            masked=_hateful(both["masked text"], texts.hateful),
-            control=control,
-            others=texts.null.placements.others if texts.null else 0,
-            overlap=texts.null.overlap(len(texts.control)) if texts.null else None,
-            rule=texts.null.rule if texts.null else None,
+            original=_hateful(original, texts.hateful),
+            masked=_hateful(masked, texts.hateful),
+            control=np.array(null, dtype=np.float64) if null else None,
+            placements=texts.placements,
+            rule=texts.rule,
             no_probability=obstacle,
-            reading=_reading(list(both.values())),
+            reading=_reading([original, masked]),
             categories=tuple(
-                HatexscoreCategoryEvidence(category=name, text=words, model=texts.model)
-                for name, words in both["text"].categories.items()
+                HatexscoreCategoryEvidence(category=name, text=words, model=model)
+                for name, words in original.categories.items()
             ),
             deciding=_deciding(self._model.use),
-            models=(self._use(both["text"]),),
-            warnings=(*warnings, *([obstacle.detail] if obstacle else [])),
+            models=(self._use(original),),
+            warnings=tuple(warnings),
         )
 
     def _use(self, judged: Judgement) -> ModelUse:
@@ -416,38 +381,20 @@ class _Judgements:
         brought = judged.prompt_sha256
         return use if brought is None else use.model_copy(update={"prompt_sha256": brought})
 
-    def _control(self, texts: ClassifierTexts) -> tuple[Floats | None, tuple[str, ...]]:
-        """Return P(hateful) for R texts with random words masked, and warnings. Return None in
-        place of the values if a text could not be read, since the other texts are no random sample.
-        """
-        judgements = [self._of(texts, text) for text in texts.control]
-        unread = [judgement.unread for judgement in judgements if judgement.unread]
-        if unread:
-            why = (
-                f"{len(unread)} of {len(judgements)} randomly masked texts could not be read: "
-                f"{unread[0].detail}"
-            )
-            return None, (f"{NO_CONTROL}{why}",)
-        null = [
-            p for judgement in judgements if (p := _hateful(judgement, texts.hateful)) is not None
-        ]
-        return (np.array(null, dtype=np.float64) if null else None), ()
-
     def _validity_warnings(
-        self, texts: ClassifierTexts, parsed: ParsedExplanation
+        self, model: str, parsed: ParsedExplanation, *both: Judgement
     ) -> Iterator[str]:
-        languages = ModelLanguages(texts.model, self._model.languages)
+        languages = ModelLanguages(model, self._model.languages)
         yield from languages.get_warnings(parsed.languages.found_text)
-        both = [self._of(texts, text) for text in (texts.text, texts.masked)]
         if (share := min(judgement.read_share for judgement in both)) < 1:
-            yield text_cut(texts.model, share)
+            yield text_cut(model, share)
         low = [
             judgement.mass
             for judgement in both
             if judgement.mass is not None and judgement.low_mass
         ]
         if low:
-            yield low_mass(texts.model, min(low))
+            yield low_mass(model, min(low))
 
 
 def _hateful(judgement: Judgement, labels: Sequence[str]) -> float | None:
