@@ -99,7 +99,7 @@ def read_conclusions(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:
     for index, read in zip(left, _read_prose([texts[index] for index in left]), strict=True):
         if index not in doubted:
             reads[index] = read if read.is_read else _contrasted(texts[index]) or read
-        elif read.label not in (None, reads[index].label) and not _leaves_open(read):
+        elif (prose := read.statement) and prose.is_named and prose.label != reads[index].label:
             reads[index] = ConclusionRead(None, is_read=False)
     return [reads[index] for index in range(len(texts))]
 
@@ -148,10 +148,6 @@ def _denies(before: str) -> bool:
     near = re.split(r"[,;:.!\u3002\uff0c\uff1b]\s?", before)[-1]
     near = " ".join(near.split()[-BEFORE:])[-60:]
     return negates(near) or _RATHER.search(near) is not None
-
-
-def _leaves_open(read: ConclusionRead) -> bool:
-    return read.statement is not None and not read.statement.is_named
 
 
 def _read_prose(texts: Sequence[ConclusionText]) -> list[ConclusionRead]:

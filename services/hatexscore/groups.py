@@ -14,7 +14,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from services.hatexscore.group_terms import TermMatch, find_terms
-from services.hatexscore.lexicon import Lexicon, NameLanguage, TextGroups, canonical_group
+from services.hatexscore.lexicon import (
+    UNKNOWN_GROUPS,
+    Lexicon,
+    NameLanguage,
+    TextGroups,
+    canonical_group,
+)
 from services.hatexscore.report import QUOTED, HatexscoreGroupEvidence
 from shared.readers.model import LABELS, ask, ask_group
 from shared.text.sentences import Span, sentences
@@ -48,7 +54,7 @@ class GroupText:
     language: NameLanguage
     lexicon: Lexicon
     quoted: Sequence[Span]
-    moderated: TextGroups | None = None
+    moderated: TextGroups = UNKNOWN_GROUPS
     targets: Sequence[Span] | None = None
 
 
@@ -127,7 +133,7 @@ def _mention(
         counts=in_field or is_attacked,
         reason=READ["attacked"] if is_attacked else reason,
         attacked=is_attacked or (in_field and hateful),
-        in_text=one.moderated.names(entry.group) if one.moderated is not None else None,
+        in_text=one.moderated.names(entry.group),
         by="reader" if reason in READ.values() else "rules",
     )
     if hateful or in_field or reason in (SLUR, QUOTED, NO_TARGET):

@@ -217,6 +217,8 @@ class TextGroups:
         return name in self.groups or any(_share_a_word(name, one) for one in self.groups)
 
 
+UNKNOWN_GROUPS = TextGroups(frozenset(), same_language=False)
+
 # Words of many names, which tell no group.
 _OF_MANY = frozenset(["people", "person", "persons", "community", "communities", "american"])
 _LEAST = 5  # letters of a shared beginning: transgender, trans people; not Roma, Romanian

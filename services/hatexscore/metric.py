@@ -102,15 +102,16 @@ class HateXScore(
     def report(
         self, request: HatexscoreRequest, collected: HatexscoreCollected
     ) -> HatexscoreResult:
-        parsed, obstacle = collected.parsed, self._obstacle(request, collected)
-        components = self._components(request, collected, obstacle)
-        reasons = tuple(_reasons(request, parsed, components, obstacle))
-        control = self._control(request, collected, components.qf)
-        sent, stated, quoting = request.decision_class, parsed.stated_decision, parsed.quoting
+        parsed = collected.parsed
         label, original, masked = side_of_label(parsed.label), collected.original, collected.masked
         agrees = None
         if label is not None and original is not None:
             agrees = kernel.agrees(label, original, collected.deciding)
+        obstacle = self._obstacle(request, collected, agrees)
+        components = self._components(request, collected, obstacle)
+        reasons = tuple(_reasons(request, parsed, components, obstacle))
+        control = self._control(request, collected, components.qf)
+        sent, stated, quoting = request.decision_class, parsed.stated_decision, parsed.quoting
         return HatexscoreResult(
             **self.envelope(
                 request, collected, self._validity_warnings(request, collected, obstacle)
@@ -143,19 +144,18 @@ class HateXScore(
         )
 
     def _obstacle(
-        self, request: HatexscoreRequest, collected: HatexscoreCollected
+        self, request: HatexscoreRequest, collected: HatexscoreCollected, agrees: bool | None
     ) -> Obstacle | None:
         """Return the reason why the faithfulness of quotations (QF) is undefined, or None if it is
         defined. QF is also defined for an explanation without quotes."""
-        label, original = side_of_label(collected.parsed.label), collected.original
         if collected.no_probability is not None or not collected.parsed.quoting.counts:
             return collected.no_probability
-        if label is None:
+        if collected.parsed.label is None:
             return Obstacle("label-unknown", LABEL_UNKNOWN)
-        if original is None or not self.variant(request).decision_aware:
+        original = collected.original
+        if original is None or agrees is not False or not self.variant(request).decision_aware:
             return None
-        agrees = kernel.agrees(label, original, collected.deciding)
-        return None if agrees else _disagreement(original, collected.deciding)
+        return _disagreement(original, collected.deciding)
 
     def _components(
         self,

@@ -139,7 +139,7 @@ def ask_classifiers(
     entries: list[ClassifierTexts | HatexscoreCollected] = []
     groups: dict[Asked, list[ClassifierTexts]] = {}
     for request, explanation in zip(requests, map(_with_language, requests, parsed), strict=True):
-        obstacle = _language_obstacle(request, explanation) or _class_obstacle(request, explanation)
+        obstacle = _obstacle(request, explanation)
         texts = None if obstacle else _classifier_texts(request, explanation)
         if texts:
             groups.setdefault(texts.asked, []).append(texts)
@@ -162,19 +162,17 @@ def _with_language(request: HatexscoreRequest, parsed: ParsedExplanation) -> Par
     return replace(parsed, languages=languages)
 
 
-def _language_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return the reason why the model must not judge a text in this language, or None if it may."""
-    if request.probabilities is not None or request.accept_untrained_languages:
+def _obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
+    """Return the reason why the model must not judge the text, or None if it may: the language, or
+    a decision for whose class the model has no label."""
+    if request.probabilities is not None:
         return None
     name = request.model or DEFAULT_MODEL
-    languages = ModelLanguages(name, models().judge(name).languages)
-    return languages.obstacle(parsed.languages.found_text)
-
-
-def _class_obstacle(request: HatexscoreRequest, parsed: ParsedExplanation) -> Obstacle | None:
-    """Return an obstacle if the model has no label for the class of the decision, otherwise
-    None."""
-    if request.probabilities is not None or parsed.label in (None, *SIDES):
+    if not request.accept_untrained_languages:
+        languages = ModelLanguages(name, models().judge(name).languages)
+        if obstacle := languages.obstacle(parsed.languages.found_text):
+            return obstacle
+    if parsed.label in (None, *SIDES):
         return None
     labels = _labels_of(request)
     if judge_labels(request, labels, parsed.label):

@@ -130,7 +130,7 @@ def view(request: HatexscoreRequest | None, report: HatexscoreResult) -> Hatexsc
         mentions=sentences.mentions(report),
         categories=sentences.categories(report),
         parts=_parts(report),
-        moved=sentences.moved(report),
+        moved=None if report.signed_drop is None else abs(report.signed_drop),
         strip=_strip(report),
         policy=parameters.get("policy") or "",
         own_labels=not isinstance(parameters.get("labels", {}), str | None),

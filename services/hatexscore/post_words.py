@@ -48,7 +48,9 @@ def read_post_words(
         if words_of_both is None or words_of_both.weight >= words_of_both.needed:
             continue
         rest = _without_words_of_the_post(request)
-        if _is_english(explanation) and any(map(str.isalpha, rest)):
+        languages = explanation.languages
+        is_english = languages.found_text.code == "en" == languages.found_explanation.code
+        if is_english and any(map(str.isalpha, rest)):
             pairs[index] = Pair(a=rest, b=request.text)
     with suppress(BadInput):  # no such model is configured
         values = models().similarity(SIMILARITY).similarities(list(pairs.values())) if pairs else ()
@@ -57,11 +59,6 @@ def read_post_words(
             if own_words is not None:
                 by_index[index] = own_words.model_copy(update={"similarity": float(value)})
     return by_index
-
-
-def _is_english(parsed: ParsedExplanation) -> bool:
-    languages = parsed.languages
-    return languages.found_text.code == "en" == languages.found_explanation.code
 
 
 def _without_words_of_the_post(request: HatexscoreRequest) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from typing import Literal
 
 from services.hatexscore.conclusion import ConclusionRead, ConclusionStatement, label_of
@@ -30,10 +29,7 @@ def given_spans(
     fields = request.explanation_fields
     if fields is None or getattr(fields, name) is None:
         return None
-    return [
-        (bisect_left(plain.starts, start), bisect_right(plain.starts, end - 1))
-        for start, end in fields.spans(name)
-    ]
+    return [plain.normalized(*span) for span in fields.spans(name)]
 
 
 def given_conclusion(request: HatexscoreRequest) -> ConclusionRead | None:

@@ -71,6 +71,8 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
     label = request.decision_class or stated
     lexicon = lexicon_of(request, languages.explanation)
     groups = prefix_matches(request.explanation_text, languages.explanation, lexicon)
+    tokens = common_tokens(request.text, request.explanation_text, languages.text)
+    masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
     fixed_tau = (
         () if request.options.tau in (0.3, TAU) else (f"variant reference: tau is fixed at {TAU}",)
     )
@@ -80,7 +82,13 @@ def _read(request: HatexscoreRequest) -> ParsedExplanation:
         htc=float(keyword is not None),
         label=label,
         stated_decision=stated,
-        quoting=_quoted(request, languages.text),
+        quoting=QuotedSpans(
+            evidence=tuple(_evidence(request.text, token) for token in check_each(tokens)),
+            hallucinated=(),
+            masked=masked,
+            trivial=tokens == [request.text],
+            spans=(),
+        ),
         groups=groups,
         tgi=float(bool(groups)),
         warnings=(*fixed_tau, *(() if label else (LABEL_UNKNOWN,))),
@@ -93,18 +101,6 @@ def last_keyword(explanation: str) -> str | None:
     ignored."""
     keywords = _KEYWORD.findall(explanation.strip().lower())
     return str(keywords[-1]) if keywords else None
-
-
-def _quoted(request: HatexscoreRequest, language: Language) -> QuotedSpans:
-    tokens = common_tokens(request.text, request.explanation_text, language)
-    masked = mask_tokens(request.text, tokens) if tokens else None  # first: it refuses too much
-    return QuotedSpans(
-        evidence=tuple(_evidence(request.text, token) for token in check_each(tokens)),
-        hallucinated=(),
-        masked=masked,
-        trivial=tokens == [request.text],
-        spans=(),
-    )
 
 
 def common_tokens(text: str, explanation: str, language: Language) -> list[str]:

@@ -5,7 +5,6 @@ docs/methods/hatexscore.md lists the deviations. Source: Hu & Lee, arXiv:2601.13
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from services.hatexscore.explanation import (
     parsed_explanation,
 )
 from services.hatexscore.groups import GroupText, groups_of_text, read_mentions
-from services.hatexscore.lexicon import TextGroups
+from services.hatexscore.lexicon import UNKNOWN_GROUPS
 from services.hatexscore.quotes import merge_spans, quoted_spans
 from services.hatexscore.quoting import read_quotations
 from services.hatexscore.report import UNLISTED, ConsistencyRule, HatexscoreGroupEvidence
@@ -64,10 +63,7 @@ def _conclusion_text(
     request: HatexscoreRequest, languages: DetectedLanguages, quoting: QuotedSpans
 ) -> ConclusionText:
     explanation = normalize(request.explanation_text)
-    quoted = [
-        (bisect_left(explanation.starts, start), bisect_right(explanation.starts, end - 1))
-        for start, end in quoting.located
-    ]
+    quoted = [explanation.normalized(*span) for span in quoting.located]
     conclusion = given_conclusion(request)
     if conclusion is None and languages.no_rules is not None:
         conclusion = ConclusionRead(None)
@@ -81,7 +77,7 @@ def _group_text(
     language."""
     names = languages.explanation_names
     text = "" if languages.no_rules or languages.no_groups else plain.text
-    moderated = TextGroups(frozenset(), same_language=False)
+    moderated = UNKNOWN_GROUPS
     with suppress(BadInput):
         lexicon = lexicon_of(request, languages.text_names)
         moderated = groups_of_text(request.text, languages.text_names, lexicon, names)
@@ -100,16 +96,17 @@ def _parsed(
     plain: NormalizedText,
 ) -> ParsedExplanation:
     parsed = parsed_explanation(request, languages, read, quoting, mentions, plain)
+    fields = request.explanation_fields
     if languages.no_rules is None:
         attacked = any(mention.attacked for mention in mentions)
-        fields = request.explanation_fields
         reader = BY_RULES if fields and fields.is_complete else BY_READER
         parsed = replace(parsed, attacked=attacked, reader=reader)
-    parsed = replace(parsed, warnings=(*parsed.warnings, *_warnings(request, quoting)))
-    if request.explanation_fields and request.explanation_fields.target_groups and not mentions:
-        parsed = replace(parsed, warnings=(*parsed.warnings, UNLISTED))
-    if text.moderated is not None:
-        parsed = replace(parsed, text_groups=tuple(sorted(text.moderated.groups)))
+    unlisted = [UNLISTED] if fields and fields.target_groups and not mentions else []
+    parsed = replace(
+        parsed,
+        warnings=(*parsed.warnings, *_warnings(request, quoting), *unlisted),
+        text_groups=tuple(sorted(text.moderated.groups)),
+    )
     if parsed.label in (None, "hateful") or parsed.tgi != 0 or parsed.text_groups:
         return parsed
     return replace(parsed, tgi=None, tgi_not_applicable=NO_GROUP.format(label=parsed.label))

@@ -378,14 +378,6 @@ def categories(report: HatexscoreResult) -> list[HatexscoreCategoryEvidence]:
     return [item for item in report.evidence if isinstance(item, HatexscoreCategoryEvidence)]
 
 
-def moved(report: HatexscoreResult) -> float | None:
-    """Return the absolute change of P(hateful) when the quotes are masked, or None if a probability
-    is missing."""
-    if report.probability_original is None or report.probability_masked is None:
-        return None
-    return abs(report.probability_original - report.probability_masked)
-
-
 def is_positive(report: HatexscoreResult) -> bool:
     """Return True if the decision is hateful or any other class except `non-hateful`. Such a
     decision depends on its quotes."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -35,6 +36,10 @@ class NormalizedText:
             return self.starts[start], self.ends[end - 1]
         position = self.starts[start] if start < len(self.starts) else self.length
         return position, position
+
+    def normalized(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span in the normalised text that corresponds to a span of the original."""
+        return bisect_left(self.starts, start), bisect_right(self.starts, end - 1)
 
 
 def as_sent(text: str) -> NormalizedText:
