@@ -236,13 +236,13 @@ def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
 
 
 def third_classes(words: Sequence[str]) -> list[str]:
-    """Return the labels for neither hateful nor non-hateful. Return [] unless `words` also has a
-    label for each of these two."""
+    """Return the labels for neither hateful nor non-hateful. Words for hate such as `toxic` are
+    returned only if `words` also has a label for each of these two."""
     of_hate = {word: built_in("hate").label_of(word) for word in words}
     sides = {word: vocabulary_of_decision(word).label_of(word) for word in words}
-    if "hateful" not in of_hate.values() or "non-hateful" not in sides.values():
-        return []
-    return [word for word in words if of_hate[word] is None and sides[word] != "non-hateful"]
+    has_both = "hateful" in of_hate.values() and "non-hateful" in sides.values()
+    own = ("non-hateful",) if has_both else (None, *SIDES)
+    return [word for word in words if of_hate[word] is None and sides[word] not in own]
 
 
 def labels_with(word: str, counts_as: str = "") -> VocabularyName | dict[Label, list[str]]:

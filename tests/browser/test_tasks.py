@@ -189,7 +189,7 @@ def test_an_uploaded_third_class_is_mapped(analyst: Analyst, worker: WorkedScene
     form = page.locator(".actions li", has_text="1: judge has no such label: offensive")
     form.get_by_label("Count offensive as").select_option("hateful")
     assert grave(page) == []
-    analyst.click(form.get_by_role("button", name="Score again"))
+    analyst.click(form.get_by_role("button", name="Score this line again"))
     page.goto(scored_batch(page, worker))
     expect(page.locator(".results tbody tr")).to_have_count(1)
     expect(page.locator(".actions")).not_to_contain_text("judge has no such label")

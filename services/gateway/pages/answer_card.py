@@ -50,7 +50,8 @@ CONTROLS: Mapping[str, Control] = {  # reason for no test → the field of the f
 class CardItem:
     """A group of lines that have the same problem, or whose check was not done for the same reason.
     `query` is the filter that shows the lines. `control` is the form field that resolves the
-    problem, or None. `word` is a decision that is neither hateful nor non-hateful."""
+    problem, or None. `word` is a decision that is neither hateful nor non-hateful. `scored` counts
+    the lines that the form scores again, if there may be more than `count`."""
 
     name: str
     count: int
@@ -61,6 +62,7 @@ class CardItem:
     control: Control | None = None
     word: str = ""
     kind: str = ""  # the name of its filter
+    scored: int = 0
 
 
 @dataclass(frozen=True)
@@ -90,12 +92,12 @@ def card_of(
     counts: CardCounts,
     lines: int,
     folded: Mapping[str, int] = {},
-    unlabelled: Mapping[str, int] = {},
+    unlabelled: Mapping[str, tuple[int, int]] = {},
 ) -> AnswerCard:
     """Build the summary from the counts of the filtered lines of a batch of `lines` lines. `folded`
     maps each decision of a third class to the number of lines in which the decision counts as
-    hateful. `unlabelled` maps each decision for which the model has no label to its number of
-    untested lines."""
+    hateful. `unlabelled` maps each decision for which the model has no label to the numbers of its
+    untested lines and of all its lines."""
     phrases = {} if contract is None else contract.problems
     problems = [code for code in phrases if code in counts.problems]
     return AnswerCard(
@@ -138,11 +140,15 @@ def card_of(
     )
 
 
-def unlabelled_words(connection: Connection, view: ResultQuery) -> dict[str, int]:
-    """Count the lines per decision for which the model has no label."""
-    selection = replace(view.filter, untested=[NO_LABEL])
-    counts = result_pages.split_counts(connection, selection, "decision_sent")
-    return {count.value: count.rows for count in counts if count.value}
+def unlabelled_words(connection: Connection, view: ResultQuery) -> dict[str, tuple[int, int]]:
+    """Count the untested lines and all lines per decision for which the model has no label."""
+    untested = replace(view.filter, untested=[NO_LABEL])
+    counts, every = (
+        result_pages.split_counts(connection, selection, "decision_sent")
+        for selection in (untested, view.any_failure.filter)
+    )
+    lines = {count.value: count.rows for count in every}
+    return {count.value: (count.rows, lines[count.value]) for count in counts if count.value}
 
 
 def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]) -> dict[str, int]:
@@ -198,25 +204,23 @@ def _phrases(view: ResultQuery, counts: CardCounts, lines: int) -> list[tuple[st
     return [*parts, (".", "")]
 
 
-def _unlabelled(view: ResultQuery, words: Mapping[str, int]) -> list[CardItem]:
+def _unlabelled(view: ResultQuery, words: Mapping[str, tuple[int, int]]) -> list[CardItem]:
     """Return one summary item per decision without a label, most frequent first. Each item has a
-    form that assigns the decision to a class."""
-    items = []
-    for word, count in sorted(words.items(), key=lambda item: -item[1])[:MOST_SHOWN]:
-        filters = ("why", NO_LABEL), ("decision_sent", word)
-        items.append(
-            CardItem(
-                f"{value_name('why', NO_LABEL)}: {word}",
-                count,
-                view.within(*filters),
-                NO_LABEL,
-                view.query_within(*filters),
-                ACTIONS[NO_LABEL],
-                "counts_as",
-                word,
-            )
+    form that assigns the decision to a class, in all lines with this decision."""
+    return [
+        CardItem(
+            f"{value_name('why', NO_LABEL)}: {word}",
+            count,
+            view.within(("why", NO_LABEL), ("decision_sent", word)),
+            NO_LABEL,
+            view.any_failure.query_within(("decision_sent", word)),
+            ACTIONS[NO_LABEL],
+            "counts_as",
+            word,
+            scored=lines,
         )
-    return items
+        for word, (count, lines) in sorted(words.items(), key=lambda item: -item[1][0])
+    ][:MOST_SHOWN]
 
 
 def _untested(

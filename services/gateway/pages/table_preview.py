@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from services import registry
 from services.gateway.batch_csv import RESULT_COLUMNS, is_exported
 from services.gateway.batch_input import Line
 from services.gateway.http_requests import OWN_KEY
@@ -362,6 +363,14 @@ class TablePreview:
         return {
             name: list(cells) for name, cells in self._cells.items() if len(cells) <= MOST_VALUES
         }
+
+    @property
+    def third_classes(self) -> list[str]:
+        """Return the decisions of the requests that are neither hateful nor non-hateful."""
+        find = getattr(registry.page(self.contract.name), "third_classes", None)
+        meanings = self.mapping.values.get("decision", {})
+        words = dict.fromkeys(meanings.get(cell, cell) for cell in self.cells.get("decision", ()))
+        return find(list(words)) if find is not None else []
 
     @property
     def plain(self) -> set[str]:

@@ -185,6 +185,34 @@ def test_a_third_class_that_counts_as_hateful_becomes_a_class_of_its_own(
     assert (refused.status_code, "does not accept labels" in refused.text) == (422, True)
 
 
+def test_a_label_without_a_class_is_placed_by_choice_in_all_its_lines(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.8, 0.7, 0.2], decision="offensive")
+    path = f"/batches/{batch_id}"
+    with engine.begin() as connection:
+        result_facts.write_of_lines(connection, fact_plan, 4, batch_id)
+        connection.execute(
+            text(
+                "UPDATE result_facts SET decision_sent = CASE line WHEN 4 THEN 'hateful' ELSE "
+                "'offensive' END, facets = CASE WHEN line < 3 THEN "
+                "ARRAY['untested=judge-has-no-such-label'] ELSE '{}' END"
+            )
+        )
+    page = client.get(path).text
+    assert "2: judge has no such label: offensive" in page
+    form = page.partition(f'action="{path}/again"')[2].partition("</form>")[0]
+    assert '<select name="counts_as" required><option value="">' in form
+    assert "Score all 3 lines again" in form
+    sent = FormFields(f"<form>{form}").sent
+    assert sent["counts_as"] == ""
+    made = client.post(f"{path}/again", data=sent | {"counts_as": "non-hateful"})
+    batch = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()
+    content = client.get(f"/v1/files/{batch['input_file_id']}/content").text.splitlines()
+    bodies = [HATEXSCORE.request.model_validate(json.loads(line)["body"]) for line in content]
+    assert [getattr(body, "decision_class", "") for body in bodies] == ["non-hateful"] * 3
+
+
 def test_a_language_that_is_none_is_refused_in_place(client: httpx.Client, untested: str) -> None:
     page = client.get(f"/batches/{untested}")
     sent = {

@@ -378,6 +378,16 @@ def test_ids_labels_and_metadata_are_not_blurred_where_one_chooses_columns(scene
     assert shown.index(">Score 2 lines<") < shown.index('id="rows"')
 
 
+def test_a_label_of_neither_class_is_told_until_it_is_placed(scene: Scene) -> None:
+    rows = "".join(f"a text,it says so,{word}\n" for word in ("hateful", "offensive", "normal"))
+    address = uploaded(scene.client, f"text,explanation,decision\n{rows}".encode())
+    said = "<bdi>offensive</bdi>: neither hateful nor non-hateful"
+    assert said in scene.client.get(address).text
+    columns = "".join(f"&c.{name}={name}" for name in ("text", "explanation", "decision"))
+    placed = scene.client.get(f"{address}{columns}&v.decision.offensive=hateful").text
+    assert "neither hateful nor" not in placed
+
+
 def test_columns_are_asked_for_before_any_line_is_called_wrong(scene: Scene) -> None:
     rows = b"".join(b"words %d,thoughts\n" % number for number in range(30))
     shown = scene.client.get(uploaded(scene.client, b"a,b\n" + rows)).text
