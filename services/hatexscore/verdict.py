@@ -328,12 +328,12 @@ def _about_this_post(report: HatexscoreResult) -> Check:
         alike = significant(words.similarity)
         return passed(ABOUT, f"The explanation paraphrases the post (similarity {alike}).")
     shared = f"only {counted(words.words, 'content word')}" if words.words else "no content word"
-    return not_tested(
-        ABOUT,
-        "not-about-post",
-        f"The explanation shares {shared} with the post, quotes included, so it could be about "
-        "another post.",
-    )
+    says = f"The explanation shares {shared} with the post"
+    if report.decision == "non-hateful" and not quotes(report):
+        says += " and fits any harmless post, so there is nothing to test."
+    else:
+        says += ", quotes included, so it could be about another post."
+    return not_tested(ABOUT, "not-about-post", says)
 
 
 def _hangs_together(report: HatexscoreResult) -> Check:

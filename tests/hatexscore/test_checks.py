@@ -138,6 +138,17 @@ def test_a_template_does_not_hold_up(explanation: str) -> None:
     assert check(report, "about-this-post").reason == "not-about-post"
 
 
+def test_what_fits_any_harmless_post_is_called_nothing_to_test() -> None:
+    report = judged(KIND, "The post attacks nobody. Conclusion: non-hateful.", "non-hateful")
+    assert (report.verdict, report.reason) == (
+        "not_tested",
+        "The explanation shares no content word with the post and fits any harmless post, so there "
+        "is nothing to test.",
+    )
+    report = judged(POST, "It attacks immigrants. Conclusion: hateful.", "hateful")
+    assert check(report, "about-this-post").sentence.endswith("it could be about another post.")
+
+
 def test_one_quoted_word_is_in_the_post_and_tells_little_of_it() -> None:
     """A template can name one word, so both sentences are true together."""
     said = 'The post says "library" and attacks nobody. Conclusion: the text is not hateful.'

@@ -55,7 +55,7 @@ WHY = {  # a reason for no test in plain words; all others are words already
     "conclusion-unread": "unclear wording",
     "model-disagrees": "the judge disagrees with the decision",
     "label-unknown": "no decision sent",
-    "not-about-post": "could be about another post",
+    "not-about-post": "fits other posts too",
 }
 # Names of an address that say nothing of the rows.
 ELSEWHERE = frozenset({"after", "batch", "charts", "texts"})
