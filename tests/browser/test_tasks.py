@@ -111,8 +111,10 @@ def test_the_first_screen_answers(analyst: Analyst, mixed: str) -> None:
         link = page.locator("#finding a", has_text=words)
         answer = page.request.get(link.get_attribute("href") or "").text()
         assert f"{lines} of {LINES} lines" in answer
-    expect(page.locator(".actions ol li").first).to_have_text("7: says the opposite")
-    expect(page.locator(".actions ol li")).to_have_count(3)
+    expect(page.locator(".actions ul").first.locator("li").first).to_have_text(
+        "7: says the opposite"
+    )
+    expect(page.locator(".actions ul").first.locator("li")).to_have_count(3)
     expect(page.locator(".actions form")).to_have_count(2)  # no other judge is configured
     assert grave(page) == []
     if page.viewport_size == WIDE:

@@ -18,8 +18,6 @@ from shared.contracts.fields import options_of
 from shared.contracts.service import ReportedContract
 from shared.reports.pages.report_summary import verdict_phrase
 
-MOST_SHOWN = 3  # problems, and reasons for no test
-MOST_WHOLE = 5  # problems that are all shown
 OPPOSITE = "opposite-decision"  # the problem that the first sentence counts by itself
 NO_RESULT = {"failed": "failed", "cancelled": "cancelled", "expired": "not scored in time"}
 
@@ -70,13 +68,11 @@ class AnswerCard:
     """A summary sentence for a batch, with lists of problems and of checks that were not done. It
     also lists decisions of a third class (neither hateful nor non-hateful) that count as hateful.
     `phrases` are the parts of the sentence, each with the address of the lines that it counts or
-    "". `problems` has the gravest ones of `all_problems`, which counts the different problems.
-    `routes` says what to do with the explanations."""
+    "". `routes` says what to do with the explanations."""
 
     phrases: Sequence[tuple[str, str]]
     missing: Sequence[CardItem]
     problems: Sequence[CardItem]
-    all_problems: int
     untested: Sequence[CardItem]
     folded: Sequence[CardItem]
     routes: Sequence[CardItem]
@@ -99,7 +95,6 @@ def card_of(
     hateful. `unlabelled` maps each decision for which the model has no label to the numbers of its
     untested lines and of all its lines."""
     phrases = {} if contract is None else contract.problems
-    problems = [code for code in phrases if code in counts.problems]
     return AnswerCard(
         _phrases(view, counts, lines),
         [
@@ -108,13 +103,13 @@ def card_of(
             if state in counts.states
         ],
         [
-            CardItem(phrases[code], counts.problems[code], view.within(("reason", code)))
-            for code in problems[: MOST_SHOWN if len(problems) > MOST_WHOLE else MOST_WHOLE]
+            CardItem(phrase, counts.problems[code], view.within(("reason", code)))
+            for code, phrase in phrases.items()
+            if code in counts.problems
         ],
-        len(problems),
         [
             item
-            for code, count in list(counts.untested.items())[:MOST_SHOWN]
+            for code, count in counts.untested.items()
             for item in (
                 _unlabelled(view, unlabelled)
                 if code == NO_LABEL and unlabelled
@@ -130,7 +125,7 @@ def card_of(
                 control="further_class",
                 word=word,
             )
-            for word, count in list(folded.items())[:MOST_SHOWN]
+            for word, count in folded.items()
         ],
         [
             CardItem(route, counts.routes[route], view.within(("facet", f"{ROUTE}{route}")))
@@ -220,7 +215,7 @@ def _unlabelled(view: ResultQuery, words: Mapping[str, tuple[int, int]]) -> list
             scored=lines,
         )
         for word, (count, lines) in sorted(words.items(), key=lambda item: -item[1][0])
-    ][:MOST_SHOWN]
+    ]
 
 
 def _untested(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx
@@ -57,17 +58,26 @@ def test_the_sentence_counts_contradictions_by_themselves() -> None:
     assert [(one.name, one.count) for one in card.problems] == [
         ("says the opposite", 7), ("misquotes the post", 40), ("group missing", 30),
     ]  # fmt: skip
-    assert [one.control for one in card.untested] == ["without", "language", None]
+    assert [one.control for one in card.untested] == ["without", "language", None, None]
     assert [one.name for one in card.missing] == ["failed"]
 
 
-def test_the_gravest_problems_are_shown_however_rare() -> None:
+def test_no_problem_and_no_reason_is_left_out_however_rare(
+    client: httpx.Client, engine: Engine, untested: str
+) -> None:
+    reasons = {"too-few-places": 1, "language-undecided": 2, "one-of-two": 1, "no-words": 1}
     codes = list(HATEXSCORE.problems)
-    for many, shown in ((5, 5), (6, 3)):
-        counts = COUNTS._replace(problems={code: n for n, code in enumerate(codes[:many], 1)})
-        card = card_of(view(), HATEXSCORE, counts, 302)
-        assert [one.name for one in card.problems] == list(HATEXSCORE.problems.values())[:shown]
-        assert card.all_problems == many
+    with engine.begin() as connection:
+        connection.execute(
+            text("UPDATE result_facts SET reasons = :problems, facets = :why WHERE line = 5"),
+            {"problems": codes, "why": [f"untested={reason}" for reason in reasons]},
+        )
+    card = client.get(f"/batches/{untested}").text.partition('class="actions"')[2]
+    problems, _, not_tested = card.partition("</section>")[0].partition("Not tested")
+    assert re.findall(r"<bdi>([^<]+)</bdi>", problems) == list(HATEXSCORE.problems.values())
+    assert f"<summary>{len(codes) - 3} more: {len(codes) - 3}</summary>" in problems
+    assert [*re.findall(r">(\d+): <bdi>", not_tested)] == ["2", "1", "1", "1"]
+    assert "<summary>1 more: 1</summary>" in not_tested
 
 
 def test_a_line_without_a_score_is_no_failure() -> None:
