@@ -53,11 +53,9 @@ class FormInput:
 
     @property
     def label(self) -> str:
-        """The display name of the input."""
-        path = [step for step in self.name.removeprefix(self.group).split(".") if step]
-        own = self.group.rpartition(".")[2] if self.name == self.group else "as one text"
-        words = " ".join(path or [own])
-        return words.replace("_", " ").capitalize()
+        """The display name of the input, which is unique in its form."""
+        path = [step or "as one text" for step in self.name.removeprefix("options.").split(".")]
+        return " ".join(path).replace("_", " ").capitalize()
 
     @property
     def has_slider(self) -> bool:

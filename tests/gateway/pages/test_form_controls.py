@@ -190,3 +190,9 @@ def test_a_hint_is_a_clause_with_its_brackets() -> None:
     says = {one.name: one.says for name in metrics() for one in form_inputs(name)}
     assert "Capital letters match only capital letters" in says["options.labels"]
     assert [name for name, said in says.items() if said.count("(") != said.count(")")] == []
+
+
+@pytest.mark.parametrize("metric", sorted(metrics()))
+def test_no_two_inputs_of_a_form_have_the_same_label(metric: str) -> None:
+    labels = [control.label for control in form_inputs(metric)]
+    assert len(set(labels)) == len(labels)
