@@ -348,7 +348,7 @@ def _row(
         value=value,
         uniform=getattr(control.uniform_relevance, metric.name) if control else None,
         unweighted=getattr(control.unweighted, metric.name) if control else None,
-        why="" if value is not None else reasons_by_metric.get(metric.name, "undefined"),
+        why="" if value is not None else reasons_by_metric.get(metric.name, "no value"),
     )
 
 

@@ -90,7 +90,7 @@ def test_a_parse_that_failed_is_no_finding(third: str) -> None:
     assert report.status == "parse_failed"
     assert "nothing about the reasoning" in said(report)
     assert report.verdict == "not_tested"
-    assert "undefined" in page.bare
+    assert "no value" in page.bare
 
 
 def test_shuffled_words_that_do_as_well_are_told() -> None:

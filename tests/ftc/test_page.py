@@ -128,7 +128,7 @@ def test_without_draws_the_reason_stands_where_the_null_would() -> None:
     assert found.made[0].null is None
     assert found.made[0].no_null == "the request asks for no random draws"
     assert "the request asks for no random draws" in page.bare
-    assert "undefined" in page.bare  # null_win_rate and its p-value
+    assert "no value" in page.bare  # null_win_rate and its p-value
 
 
 @pytest.mark.parametrize("base", [CONTRADICTION, NEUTRAL, {**CONTRADICTION, "explanation": "No."}])

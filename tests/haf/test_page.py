@@ -139,7 +139,7 @@ def test_every_part_of_the_report_appears() -> None:
 def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     _, page, _ = looked_at(bring(internal=MORE))
     assert "the response of its stage was not sent" in page.words
-    assert "– undefined" in page.words
+    assert "– no value" in page.words
     assert "This stage is missing: the response of its stage was not sent." in page.words
 
 

@@ -174,7 +174,7 @@ def test_what_is_undefined_is_a_dash_with_its_reason() -> None:
     html = shown(request, report)
     for symbol in ("QF", "CC"):
         assert why(view(request, report), symbol).startswith("the decision is unknown")
-    assert html.count('title="undefined"') >= 2
+    assert html.count('title="no value"') >= 2
 
 
 def test_a_missing_probability_is_named_as_the_reason() -> None:

@@ -107,7 +107,7 @@ def test_without_a_baseline_it_is_an_agreement() -> None:
     assert "A random order would score 0" in found.chance
     assert said(report) == "The judge's agreement with humans is +1.00 (Kendall's tau)."
     assert report.verdict == "not_tested"
-    assert "undefined" in page.bare
+    assert "no value" in page.bare
 
 
 def test_a_live_judge_has_a_part_for_each_way_of_asking() -> None:

@@ -127,7 +127,7 @@ def _answer(request: JobRequest | None, report: Message) -> ResponseTable:
     if isinstance(report, BatchReport):
         return ResponseTable(_mean(report))
     if isinstance(report, Report) and report.score is None:
-        return ResponseTable("The score is undefined. The warnings say why.")
+        return ResponseTable("There is no score. The warnings say why.")
     return ResponseTable("The service returned this answer.")
 
 

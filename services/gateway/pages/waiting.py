@@ -24,9 +24,10 @@ def obstacle(gateway: State, metric: str, waiting_for: Mapping[str, str] | None)
 
 
 async def in_queue(metric: str) -> str:
-    """Return how many requests of this metric wait for a worker."""
+    """Return what jobs of this metric wait for while their workers are ready."""
     try:
         lengths = await run_in_threadpool(broker.queue_lengths, [metric])
     except Unavailable:
         return "because the queue cannot be reached"
-    return f"for a worker; requests in its queue: {sum(lengths.values()):,}"
+    count = sum(lengths.values())
+    return f"for a free worker{f', with {count:,} jobs in the queue' if count > 1 else ''}"

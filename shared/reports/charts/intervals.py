@@ -136,7 +136,7 @@ def _panel_layers(along: Part, down: Part) -> list[Part]:
         },
         {
             "transform": [{"filter": "!isValid(datum.value)"}],
-            "mark": {**note, "color": GREY, "text": "undefined"},
+            "mark": {**note, "color": GREY, "text": "no value"},
             "encoding": {"x": {"datum": 0.5, **along}, "y": down},
         },
     ]

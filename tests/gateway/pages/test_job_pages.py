@@ -11,6 +11,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 
+from services.gateway.pages import templates
 from services.gateway.pages.problem_steps import STEPS
 from services.gateway.pages.terms import terms
 from services.registry import metrics
@@ -48,6 +49,15 @@ def test_the_next_steps_begin_with_the_problems(client: httpx.Client, engine: En
     _, _, steps = steps.partition("Next steps:")
     assert steps.startswith("Misquoted: Copy the quoted words exactly from the post.")
     assert "No words: Send a text that contains words." in steps
+
+
+def test_sentences_have_no_backticks_and_a_missing_number_is_no_value() -> None:
+    macros: Any = templates.environment().get_template("macros.html").module
+    check = {"name": "quotes-matter", "outcome": "not_tested", "sentence": "Name it in `model`."}
+    html = f"{macros.checks({'checks': [check], 'untested': []})}{macros.why('Send `language`.', [], {})}"
+    assert seen(html).endswith("Name it in model. Send language.")
+    assert html.count("<code>") == 2
+    assert seen(str(macros.number(None))) == "– no value"
 
 
 def test_every_problem_has_a_next_step() -> None:

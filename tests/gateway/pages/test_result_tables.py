@@ -162,7 +162,7 @@ def test_plots_are_listed_and_not_drawn() -> None:
     assert "<svg" not in page.html
     assert "There is no mean score: none of 3 results has a score." in page.bare
     assert "failed" in page.bare
-    assert "undefined" in page.bare
+    assert "no value" in page.bare
 
 
 def test_a_metric_without_a_page_shows_its_own_fields() -> None:

@@ -236,8 +236,8 @@ def test_three_people_have_a_matrix() -> None:
     assert told == [
         ["Ann", "Ben", "Cyd"],
         ["Ann", "–", "0.500", "0.250"],
-        ["Ben", "0.500", "–", "–", "undefined"],
-        ["Cyd", "0.250", "–", "undefined", "–"],
+        ["Ben", "0.500", "–", "–", "no", "value"],
+        ["Cyd", "0.250", "–", "no", "value", "–"],
     ]
 
 
