@@ -32,6 +32,7 @@ from services.gateway.pages.terms import terms
 from services.gateway.refusals import Forbidden, InvalidBody, UnsupportedMediaType
 from services.gateway.site_security import is_same_origin
 from shared.contracts.checks import route_of
+from shared.ledger.judgements import OPINIONS
 from shared.ledger.keys import Scope
 from shared.process.settings import SERVICE_VERSION
 from shared.reports.pages.page_text import (
@@ -89,7 +90,13 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    new.globals |= {"asset": asset, "version": SERVICE_VERSION, "terms": terms(), "once": once}
+    new.globals |= {
+        "answers": dict(zip(OPINIONS, "✓✗?", strict=True)),
+        "asset": asset,
+        "once": once,
+        "terms": terms(),
+        "version": SERVICE_VERSION,
+    }
     new.filters |= {
         "coded": coded,
         "decimals": decimals,

@@ -54,7 +54,8 @@ def test_the_next_steps_begin_with_the_problems(client: httpx.Client, engine: En
 def test_sentences_have_no_backticks_and_a_missing_number_is_no_value() -> None:
     macros: Any = templates.environment().get_template("macros.html").module
     check = {"name": "quotes-matter", "outcome": "not_tested", "sentence": "Name it in `model`."}
-    html = f"{macros.checks({'checks': [check], 'untested': []})}{macros.why('Send `language`.', [], {})}"
+    result = {"checks": [check], "untested": []}
+    html = f"{macros.checks(result)}{macros.why('Send `language`.', [], {})}"
     assert seen(html).endswith("Name it in model. Send language.")
     assert html.count("<code>") == 2
     assert seen(str(macros.number(None))) == "– no value"

@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Engine, func, select
 
 from services.gateway.pages import templates
+from shared.ledger.judgements import OPINIONS
 from shared.ledger.tables import jobs
 from tests.gateway.conftest import Opens
 from tests.gateway.judged import make_batch, run_reports
@@ -223,6 +224,14 @@ def test_the_page_of_a_batch_says_how_far_people_agree_once_there_are_enough(
     assert "Agree with the metric" in shown
     assert "0.75" in shown.partition("Agree with the metric")[2][:200]
     assert "eople or a queue chose them" in shown
+
+
+def test_every_answer_can_be_filtered_by(client: httpx.Client, engine: Engine) -> None:
+    batch_id, _ = make_batch(engine, [0.9, 0.2])
+    page = client.get(f"/batches/{batch_id}?judged={OPINIONS[-1]}").text
+    choices = page.partition('<select name="judged">')[2].partition("</select>")[0]
+    options = re.findall(r"<option(?: selected)?>(\w+)<", choices)
+    assert options == ["yes", "no", *OPINIONS]
 
 
 def test_three_people_have_a_matrix() -> None:
