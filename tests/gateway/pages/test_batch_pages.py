@@ -351,7 +351,7 @@ class TestItems:
                 assert sorted(int(row["line"]) for row in rows(file)) == sorted(numbers)
                 if route := str(filters.get("facet", "")).partition("route=")[2]:
                     assert {row["route"] for row in rows(file)} == {route}
-                    assert f"{route} {len(numbers)}</a>" in page.text
+                    assert f"{len(numbers)}: {route}</a>" in page.text.partition("<h3>Route")[2]
 
     def test_a_chosen_line_is_exported_with_all_that_is_said_of_it(
         self, scene: Judged, batch: Json
