@@ -21,6 +21,7 @@ from services import registry
 from services.gateway import views
 from services.gateway.auth import Viewer, acquire_stream, check_scope, with_session_check
 from services.gateway.pages import result_tables, reviewers, templates
+from services.gateway.pages.job_texts import texts_of
 from services.gateway.pages.job_versions import compared, other_results, version_history
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.templates import base_url, checked_form, page, render
@@ -238,6 +239,9 @@ def _context(job: Job, request: Request, *, with_key: bool) -> dict[str, Any]:
         "models": ((job.result or {}).get("provenance") or {}).get("models") or [],
         "style": sheet if templates.style_sheet(sheet := f"{job.metric}.css") else None,
         "body": result_html(job),
+        "texts": []
+        if job.result is not None or job.request.get("do_not_store_text")
+        else texts_of(job),
         "snippets": _code_samples(job, request, with_key=with_key),
     }
 

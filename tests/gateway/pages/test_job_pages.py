@@ -42,6 +42,20 @@ def seen(html: str) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", html)))
 
 
+@pytest.mark.parametrize("is_private", [False, True])
+def test_a_job_without_a_result_shows_its_texts_when_they_are_stored(
+    client: httpx.Client, engine: Engine, is_private: bool
+) -> None:
+    sent = {"text": "A fine bus.", "explanation": "It greets.", "do_not_store_text": is_private}
+    request = metrics()["hatexscore"].request.model_validate(sent).model_dump(mode="json")
+    job_id = jobs.new_id()
+    with engine.begin() as connection:
+        jobs.insert_job(connection, job_id, "hatexscore", request, FAR)
+    page = client.get(f"/jobs/{job_id}").text
+    shown = re.findall(r'class="sensitive block"[^>]*>([^<]+)<', page)
+    assert shown == ([] if is_private else ["A fine bus.", "It greets."])
+
+
 def test_the_next_steps_begin_with_the_problems(client: httpx.Client, engine: Engine) -> None:
     untested = [{"reason": "no-words", "action": "Send a text that contains words."}]
     faults = {"verdict": "problem_found", "problems": ["misquoted"], "untested": untested}
