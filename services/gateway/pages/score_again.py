@@ -54,6 +54,7 @@ NOUNS = {
     "human": "people's answers",
 }
 AT_ONCE = 500  # lines that are read
+AGAIN = ", scored again"  # ends the name of the new batch
 SETTINGS = ("model", "language", "accept_untrained_languages")  # of the form
 OPTIONS = ("reader_model", "labels")  # of the form, inside `options` where a metric has them
 Settings = Mapping[str, Any]
@@ -268,7 +269,7 @@ async def score_selected(
         target,
         _selected_lines(gateway, view, SelectedLines(batch, target, settings, like)),
         f"{batch.id}.jsonl",
-        {"scored_again": batch.id},
+        {"scored_again": batch.id, "name": _new_name(batch)},
         caller.accepts_untrained_languages,
         templates.once_key(form, f"lines {batch.id}"),
     )
@@ -277,6 +278,12 @@ async def score_selected(
     except (BadInput, BodyTooLarge, QuotaExceeded) as error:
         return await _choice(request, batch, gateway, pairs, error)
     return RedirectResponse(f"/batches/{new.id}", 303)
+
+
+def _new_name(batch: Batch) -> str:
+    """Return the name of a batch that scores lines of this batch again."""
+    name = batch.metadata.get("name") or batch.metadata.get("uploaded") or batch.id[-6:]
+    return f"{name.removesuffix(AGAIN)[:200]}{AGAIN}"
 
 
 def _option(target: MetricContract, form: Mapping[str, str], name: str) -> Any:

@@ -217,6 +217,9 @@ def test_a_label_without_a_class_is_placed_by_choice_in_all_its_lines(
     sent = FormFields(f"<form>{form}").sent
     assert sent["counts_as"] == ""
     made = client.post(f"{path}/again", data=sent | {"counts_as": "non-hateful"})
+    new = client.get(made.headers["location"]).text
+    assert f"<bdi>{batch_id[-6:]}, scored again</bdi>" in new
+    assert f'href="{path}">Earlier scores of these lines</a>' in new
     batch = client.get(f"/v1/batches/{made.headers['location'].rpartition('/')[2]}").json()
     content = client.get(f"/v1/files/{batch['input_file_id']}/content").text.splitlines()
     bodies = [HATEXSCORE.request.model_validate(json.loads(line)["body"]) for line in content]
