@@ -302,7 +302,7 @@ def test_a_batch_has_report_table_and_surprises(scene: WorkedScene) -> None:
     report = scene.client.get(f"/v1/batches/{batch['id']}/report").json()
     assert (report["metric"], report["scored"]) == ("toy", 3)
     assert report["score"]["value"] == pytest.approx((0.5 + 0.25 + 0) / 3)
-    sheet = scene.client.get(f"/batches/{batch['id']}/items.csv")
+    sheet = scene.client.get(f"/batches/{batch['id']}/results.csv")
     rows = list(csv.DictReader(io.StringIO(sheet.text.removeprefix("\ufeff"))))
     assert [float(row["score"]) for row in rows] == [0.5, 0.25, 0]
     page = scene.client.get(f"/batches/{batch['id']}").text

@@ -8,7 +8,6 @@ import csv
 import io
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin
 
@@ -23,7 +22,6 @@ from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
 
 LINES_AT_ONCE = 500
-MOST_FOR_PEOPLE = 5_000  # lines of a file that is looked at: of 300 cells each they are some MB
 FIRST = ("custom_id", "line", "job_id", "status", "score")
 JUDGED = (("verdict",), ("reason",))  # of a metric's result
 CHECKS = ("checks",)  # likewise, in one cell
@@ -47,24 +45,6 @@ def csv_chunks(engine: Engine, batch: Batch, contract: ServiceContract | None) -
     """Yield the CSV file of a batch in pieces. `contract` describes the batch's metric. It is None
     for a metric that this version does not have; the metric's own columns are then left out."""
     return map(encode_rows, _tables(engine, batch, contract))
-
-
-def filled_csv_chunks(
-    engine: Engine, batch: Batch, contract: ServiceContract | None
-) -> Iterator[bytes]:
-    """Yield the CSV file in a form that people can read. Columns that are empty in every line are
-    left out if the batch is small."""
-    if batch.total > MOST_FOR_PEOPLE:
-        yield from csv_chunks(engine, batch, contract)
-        return
-    header, *rows = chain.from_iterable(_tables(engine, batch, contract))
-    always = {*FIRST, *LAST}
-    filled = [
-        index
-        for index, name in enumerate(header)
-        if name in always or any(row[index] for row in rows)
-    ]
-    yield encode_rows([row[index] for index in filled] for row in (header, *rows))
 
 
 def _tables(

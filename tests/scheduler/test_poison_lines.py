@@ -59,7 +59,7 @@ def holds(scene: Scene, batch: Json) -> None:
     answers = scene.file(batch["output_file_id"])
     assert {"first", "last"} <= {one["custom_id"] for one in answers}
     assert len(answers) == batch["request_counts"]["total"]
-    for path in (f"/batches/{batch['id']}", f"/batches/{batch['id']}/items.csv"):
+    for path in (f"/batches/{batch['id']}", f"/batches/{batch['id']}/results.csv"):
         assert scene.client.get(path).status_code == 200
 
 

@@ -1,5 +1,5 @@
 """Files that a batch's page offers for download: lines, report, and plots of the report. The lines
-have the columns of `items.csv`, followed by columns that only the page uses. A file with texts has
+have the columns of the API's CSV report, followed by columns that only the page uses. A file with texts has
 the request's fields instead of numeric results, and can be uploaded again."""
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from services.gateway.batch_csv import (
     cells_of,
     csv_field,
     encode_rows,
-    filled_csv_chunks,
     number_columns,
     result_names,
     warning_cells,
@@ -52,7 +51,7 @@ from services.gateway.state import Gateway, State
 from services.registry import contracts, metrics, reported
 from shared.contracts.checks import route_of
 from shared.contracts.column_names import PARTS
-from shared.contracts.errors import BadInput, NotThere, UnknownFile
+from shared.contracts.errors import NotThere, UnknownFile
 from shared.ledger import judgements
 from shared.ledger.batches import Batch
 from shared.ledger.engine import transaction
@@ -321,18 +320,6 @@ async def batch_plot(
         media_type="image/svg+xml",
         headers={"Content-Security-Policy": PICTURE_POLICY},
     )
-
-
-@router.get("/batches/{batch_id}/items.csv")
-async def batch_csv(request: Request, batch_id: str, gateway: Gateway, caller: Viewer) -> Response:
-    """Return all lines of the batch as CSV, possibly without empty columns. Raises BadInput if the
-    address has filters."""
-    batch = await get_batch(batch_id, gateway, caller)
-    if request.query_params:
-        raise BadInput(
-            "this file always contains all lines; download results.csv for the filtered lines"
-        )
-    return await batch_results.as_csv(batch, gateway, filled_csv_chunks)
 
 
 @router.api_route("/batches/{batch_id}/report.html", methods=["GET", "POST"])

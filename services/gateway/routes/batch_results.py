@@ -6,14 +6,14 @@ import asyncio
 import base64
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from datetime import timedelta
 from itertools import chain
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import HTMLResponse, JSONResponse, Response, StreamingResponse
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Connection
 from starlette.concurrency import run_in_threadpool
 
 from services.gateway import batch_csv, views
@@ -41,7 +41,6 @@ from services.gateway.state import Gateway, State
 from services.registry import fact_plan, reported, surprising_rules
 from shared.contracts.answers import shown_result
 from shared.contracts.batches import Plot
-from shared.contracts.service import ServiceContract
 from shared.ledger import batches, result_facts
 from shared.ledger.batches import Batch
 from shared.ledger.job_json import job_json
@@ -51,7 +50,6 @@ from shared.process.telemetry import JOBS_ACCEPTED
 
 AT_ONCE = 500  # rows written in one transaction
 LOOK_AGAIN_SECONDS, MOST_WAITED_SECONDS = 0.05, 10.0  # for another process, which may have died
-CsvChunks = Callable[[Engine, Batch, ServiceContract | None], Iterator[bytes]]
 router = APIRouter(prefix="/v1/batches", tags=["reports"])
 WORST = 50  # lines in the HTML file
 TEXT = {"schema": {"type": "string"}}
@@ -246,12 +244,10 @@ async def as_html(
     )
 
 
-async def as_csv(
-    batch: Batch, gateway: State, chunks: CsvChunks = batch_csv.csv_chunks
-) -> Response:
+async def as_csv(batch: Batch, gateway: State) -> Response:
     """Return the batch's CSV file as a stream. Raises NoReport, Unavailable."""
     check_final(batch)
-    pieces = chunks(gateway.engine, batch, reported().get(batch.metric))
+    pieces = batch_csv.csv_chunks(gateway.engine, batch, reported().get(batch.metric))
     first = await run_in_threadpool(lambda: [next(pieces, b""), next(pieces, b"")])
     return StreamingResponse(
         chain(first, pieces),
