@@ -1,6 +1,6 @@
 """Files that a batch's page offers for download: lines, report, and plots of the report. The lines
-have the columns of the API's CSV report, followed by columns that only the page uses. A file with texts has
-the request's fields instead of numeric results, and can be uploaded again."""
+have the columns of the API's CSV report, followed by columns that only the page uses. A file with
+texts has the request's fields instead of numeric results, and can be uploaded again."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ from services.gateway.pages.batch_report import FileSelection
 from services.gateway.pages.batches import SELECTION_BYTES, SELECTION_FIELDS, get_batch
 from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import Pair, ResultQuery, query_to_take
+from services.gateway.pages.saved_views import list_views
 from services.gateway.pages.templates import FIELD, checked_form
 from services.gateway.refusals import NoReport
-from services.gateway.results import result_exports, result_pages, saved_views
+from services.gateway.results import result_exports, result_pages
 from services.gateway.results.result_exports import ExportedRow
 from services.gateway.results.result_pages import ResultRow
 from services.gateway.routes import batch_results
@@ -258,7 +259,7 @@ async def shared_lines(
     expired or was deleted, and NoReport without a report."""
 
     def read(connection: Connection) -> list[tuple[str, Any]]:
-        links = saved_views.list_views(connection, tenant, f"shared {metric}").items()
+        links = list_views(connection, tenant, f"shared {metric}").items()
         return [link for link in links if hmac.compare_digest(link[1]["token"], token)]
 
     for name, link in await gateway.in_ledger(read):

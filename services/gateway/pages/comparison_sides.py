@@ -62,8 +62,9 @@ class CompareSide:
     def filter(self) -> ResultFilter:
         """The filter that selects the lines of this side."""
         equal = {} if self.model is None else {"model": self.model}
+        pairs = [f"{key}={value}" for key, value in self.metadata.items()]
         return ResultFilter(
-            tenant=self.batch.tenant, batch_id=self.batch.id, equal=equal, metadata=self.metadata
+            tenant=self.batch.tenant, batch_id=self.batch.id, equal=equal, pairs=pairs
         )
 
     @property

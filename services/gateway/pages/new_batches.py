@@ -20,10 +20,9 @@ from services.gateway.batch_input import BatchInput, make_batch
 from services.gateway.caller import Caller
 from services.gateway.pages import table_preview, templates
 from services.gateway.pages.page_route import page_router
-from services.gateway.pages.saved_views import LONGEST_NAME, is_name
+from services.gateway.pages.saved_views import LONGEST_NAME, is_name, list_views, save_view
 from services.gateway.pages.templates import checked_form, page
 from services.gateway.refusals import BodyTooLarge, InvalidBody
-from services.gateway.results import saved_views
 from services.gateway.routes import files as file_routes
 from services.gateway.state import Gateway, State
 from services.gateway.table_mapping import TableError
@@ -146,7 +145,7 @@ async def _table_page(
     fields = dict(sent)
     contract = metric_named(fields.get("metric", ""))
     kind = f"columns {contract.name}"
-    kept = await gateway.in_ledger(lambda one: saved_views.list_views(one, caller.tenant, kind))
+    kept = await gateway.in_ledger(lambda one: list_views(one, caller.tenant, kind))
     each = await gateway.in_ledger(
         lambda one: batches.seconds_per_line(one, caller.tenant, contract.name)
     )
@@ -210,9 +209,7 @@ async def score_table(request: Request, file_id: str, gateway: Gateway, caller: 
             if pair[1] and (pair[0][:2] in ("c.", "v.", "k.") or pair[0] == "m")
         ]
         kind = f"columns {contract.name}"
-        await gateway.in_ledger(
-            lambda one: saved_views.save_view(one, caller.tenant, kind, name, kept)
-        )
+        await gateway.in_ledger(lambda one: save_view(one, caller.tenant, kind, name, kept))
     skips = request.query_params.get("faulty") == "skip"
     lines = table_preview.TableLines(gateway, file, contract, sent, skips)
     metadata = {"uploaded": file.filename[:200]}

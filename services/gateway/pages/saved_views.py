@@ -15,7 +15,8 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request
-from sqlalchemy import Connection
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects.postgresql import insert
 from starlette.responses import RedirectResponse, Response
 
 from services.gateway.auth import Viewer, check_scope
@@ -24,17 +25,21 @@ from services.gateway.pages.page_route import page_router
 from services.gateway.pages.result_query import query_to_take
 from services.gateway.pages.templates import base_url, checked_form, page
 from services.gateway.refusals import InvalidBody, NoReport
-from services.gateway.results import saved_views as ledger
 from services.gateway.routes.batch_results import view_report_job, write_facts
 from services.gateway.routes.batches import find_batch
 from services.gateway.state import Gateway, State
 from services.registry import metrics
+from shared.contracts.errors import QuotaExceeded
+from shared.ledger import tables
 
 LONGEST_NAME = 60
+MOST = 50  # of one kind
+POLICY = "saved-views"
 LONGEST_QUERY = 2_000
 MOST_TABS = 20  # over a table; a page has 150 kB
 KINDS = {"results": "view", "columns": "mapping", "shared": "link"}  # as stored → as shown
 SHARED_DAYS = 30
+VIEWS = tables.saved_views
 
 router = page_router()
 
@@ -57,11 +62,39 @@ def is_name(name: str) -> bool:
     return 0 < len(name) <= LONGEST_NAME and name.isprintable()
 
 
+def save_view(connection: Connection, tenant: str, kind: str, name: str, value: Any) -> None:
+    """Save a view. A view of the same name is replaced. Raises QuotaExceeded."""
+    statement = insert(VIEWS).values(tenant=tenant, kind=kind, name=name, value=value)
+    key = ["tenant", "kind", "name"]
+    connection.execute(statement.on_conflict_do_update(index_elements=key, set_={"value": value}))
+    count = select(func.count()).where(*_of(tenant, kind))
+    if connection.execute(count).scalar_one() > MOST:
+        raise QuotaExceeded(
+            f"you have {MOST} saved entries of this kind, which is the maximum; delete one first",
+            policy=POLICY,
+            retry_after=None,
+        )
+
+
+def list_views(connection: Connection, tenant: str, kind: str) -> dict[str, Any]:
+    """Return the saved views by name, sorted."""
+    query = select(VIEWS.c.name, VIEWS.c.value).where(*_of(tenant, kind)).order_by(VIEWS.c.name)
+    return {name: value for name, value in connection.execute(query)}
+
+
+def delete_view(connection: Connection, tenant: str, kind: str, name: str) -> None:
+    connection.execute(delete(VIEWS).where(*_of(tenant, kind), VIEWS.c.name == name))
+
+
+def _of(tenant: str, kind: str) -> tuple[Any, Any]:
+    return VIEWS.c.tenant == tenant, VIEWS.c.kind == kind
+
+
 async def saved_views(gateway: State, tenant: str, metric: str) -> dict[str, str]:
     """Return the tenant's first saved views of a metric's results, as a mapping from name to
     address parameters."""
     kind = f"results {metric}"
-    views = await gateway.in_ledger(lambda connection: ledger.list_views(connection, tenant, kind))
+    views = await gateway.in_ledger(lambda connection: list_views(connection, tenant, kind))
     return dict(list(views.items())[:MOST_TABS])
 
 
@@ -75,9 +108,7 @@ async def view_list(request: Request, gateway: Gateway, caller: Viewer) -> Respo
             SavedEntry(kind, metric, name, *_summary(value, f"/shared/{caller.tenant}/{metric}"))
             for metric in metrics()
             for kind in KINDS
-            for name, value in ledger.list_views(
-                connection, caller.tenant, f"{kind} {metric}"
-            ).items()
+            for name, value in list_views(connection, caller.tenant, f"{kind} {metric}").items()
         ]
 
     saved = await gateway.in_ledger(read)
@@ -97,7 +128,7 @@ def _summary(value: Any, shared: str) -> tuple[Any, ...]:
 
 
 @router.post("/views")
-async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+async def save(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Save the view and return to the table. If the form asks to share its lines, show the link
     instead. Raises BadInput for filters that a link could not
     show, InvalidBody, QuotaExceeded, UnknownBatch."""
@@ -126,14 +157,14 @@ async def save_view(request: Request, gateway: Gateway, caller: Viewer) -> Respo
         kind, target = "shared", "/views"
 
     def write(connection: Connection) -> None:
-        ledger.save_view(connection, caller.tenant, f"{kind} {metric}", name, value)
+        save_view(connection, caller.tenant, f"{kind} {metric}", name, value)
 
     await gateway.in_ledger(write)
     return RedirectResponse(local(target), 303)
 
 
 @router.post("/views/delete")
-async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Response:
+async def delete_saved(request: Request, gateway: Gateway, caller: Viewer) -> Response:
     """Delete the view if it exists."""
     check_scope(caller, "batch")
     form = await checked_form(request)
@@ -141,7 +172,5 @@ async def delete_view(request: Request, gateway: Gateway, caller: Viewer) -> Res
     if kind not in KINDS:
         raise InvalidBody.at_root("the service does not save items of this kind")
     kind, name = f"{kind} {form.get('metric', '')}", form.get("name", "")
-    await gateway.in_ledger(
-        lambda connection: ledger.delete_view(connection, caller.tenant, kind, name)
-    )
+    await gateway.in_ledger(lambda connection: delete_view(connection, caller.tenant, kind, name))
     return RedirectResponse("/views", 303)

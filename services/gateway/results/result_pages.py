@@ -77,8 +77,8 @@ class ResultFilter:
     `equal` maps columns of `COUNTED` to values. `reasons` are problems and `untested` reasons for
     no test, of which a row has one. `facets` are words that a row must all have. `judged` tells if
     people have judged the score, with the values of `judgement` (fields of a JudgementFilter).
-    `contains` is a part of the custom id, and `text` a part of the excerpt. `metadata` maps
-    keys to values. `pairs` has the same filters as strings `key=value`. `ranges` maps `score`,
+    `contains` is a part of the custom id, and `text` a part of the excerpt. `pairs` are values of
+    metadata, as `key=value`. `ranges` maps `score`,
     `chance` or another number to its bounds. The upper bound is exclusive unless it equals
     `top`, the greatest possible score."""
 
@@ -93,7 +93,6 @@ class ResultFilter:
     without: Sequence[str] = ()  # words of the result, of which a row has none
     contains: str = ""
     text: str = ""
-    metadata: Mapping[str, str] = field(default_factory=dict)
     pairs: Sequence[str] = ()
     ranges: Mapping[str, Bounds] = field(default_factory=dict)
     lines: Sequence[int] = ()
@@ -272,8 +271,6 @@ def filters(selection: ResultFilter) -> list[ColumnElement[bool]]:
     for column, sought in ((FACTS.custom_id, selection.contains), (FACTS.snippet, selection.text)):
         if sought:
             conditions.append(func.strpos(func.lower(column), func.lower(literal(sought))) > 0)
-    if selection.metadata:
-        conditions.append(FACTS.metadata.contains(dict(selection.metadata)))
     conditions += [or_(false(), *_has_pair(pair)) for pair in selection.pairs]
     for name, bounds in selection.ranges.items():
         conditions += within(_numbers(selection.parts)[name], bounds, selection.top)

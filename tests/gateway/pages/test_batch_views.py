@@ -11,10 +11,11 @@ import pytest
 from sqlalchemy import Engine, delete, event, func, select, text
 
 from bench.pages import BATCH, PATH, fill
+from services.gateway.pages import saved_views
 from services.gateway.pages.batch_report import design_of
 from services.gateway.pages.page_route import POLICY
 from services.gateway.pages.result_query import NAMES
-from services.gateway.results import saved_views
+from services.gateway.pages.saved_views import MOST
 from services.gateway.results.result_pages import (
     ResultFilter,
     card_counts,
@@ -23,7 +24,6 @@ from services.gateway.results.result_pages import (
     job_ids,
     split_counts,
 )
-from services.gateway.results.saved_views import MOST
 from services.registry import metrics
 from shared.ledger import leases
 from shared.ledger.tables import jobs, result_facts, review_items

@@ -197,7 +197,7 @@ FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"facets": ["conclusion=as sent", "conclusion=none"]}, []),
     ({"facets": ["group=nobody"]}, []),
     ({"text": "TEXT 7"}, [7]),
-    ({"metadata": {"odd": "0"}, "equal": {"verdict": "holds_up"}}, [4, 6, 8, 10]),
+    ({"pairs": ["odd=0"], "equal": {"verdict": "holds_up"}}, [4, 6, 8, 10]),
     ({"reasons": ["no-score"]}, [2, 7]),
     ({"reasons": ["no-score", "misquoted"]}, [2, 7]),
     ({"reasons": ["misquoted"]}, []),
