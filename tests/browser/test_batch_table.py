@@ -44,7 +44,7 @@ def test_it_works_without_javascript(filled_batch: str, visits: Visits) -> None:
     expect(page.locator("a.chip")).to_have_count(0)
     expect(page.locator(".results tbody tr")).to_have_count(50)
     assert counted(page) == LINES
-    page.get_by_role("link", name="Score", exact=True).click()
+    page.get_by_role("link", name="Score, 0 to 1", exact=True).click()
     expect(page).to_have_url(re.compile("sort="))
     page.wait_for_load_state()
     first = page.locator(".results tbody tr").first.inner_text()

@@ -143,6 +143,10 @@ def test_the_card_counts_the_lines_that_the_filter_leaves(
     assert "These lines are in" not in filtered
 
 
+def test_the_scores_of_the_desk_have_their_scale(client: httpx.Client, untested: str) -> None:
+    assert ">Score, 0 to 1</a>" in client.get(f"/batches/{untested}").text
+
+
 def test_one_form_sets_the_language_of_its_lines_and_scores_them_again(
     client: httpx.Client, engine: Engine, untested: str
 ) -> None:
