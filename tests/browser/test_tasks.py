@@ -12,6 +12,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from sqlalchemy import Engine, text
 
 from services.registry import fact_plan, service
+from shared.contracts.checks import route_of
 from shared.ledger import result_facts
 from shared.models import ports
 from shared.process.settings import Settings
@@ -81,7 +82,8 @@ def mixed(engine: Engine) -> str:
                 change,
                 {
                     "verdict": verdict, "problems": [problem] if problem else [],
-                    "facets": [f"untested={why}"] if why else [], "surprise": place,
+                    "facets": [f"untested={why}"] * bool(why)
+                    + [f"route={route_of(verdict, [problem or ''])}"], "surprise": place,
                     "target": "Women, Islam" if place % 2 else "Women",
                     "batch": path.rpartition("/")[2], "first": first,
                 },
@@ -117,11 +119,12 @@ def test_the_first_screen_answers(analyst: Analyst, mixed: str) -> None:
     expect(page.locator(".actions ul").first.locator("li")).to_have_count(3)
     expect(page.locator(".actions form")).to_have_count(2)  # no other judge is configured
     assert grave(page) == []
+    rows = page.locator(".results tbody tr")
     if page.viewport_size == WIDE:
         assert bottom(page.locator(".actions form").last) <= WIDE["height"]
-        row = page.locator(".results tbody tr").first.bounding_box()
-        assert row is not None
-        assert row["y"] <= 2 * WIDE["height"]
+        assert bottom(rows.nth(1)) <= WIDE["height"]
+    else:
+        assert bottom(rows.first) <= 2.2 * PHONE["height"]
 
 
 def test_the_worst_lines_say_why_without_a_click(analyst: Analyst, mixed: str) -> None:

@@ -370,7 +370,8 @@ class TablePreview:
         find = getattr(registry.page(self.contract.name), "third_classes", None)
         meanings = self.mapping.values.get("decision", {})
         words = dict.fromkeys(meanings.get(cell, cell) for cell in self.cells.get("decision", ()))
-        return find(list(words)) if find is not None else []
+        found: list[str] = [] if find is None else find(list(words))
+        return found
 
     @property
     def plain(self) -> set[str]:
