@@ -8,6 +8,7 @@ accepted too. Lists have the same shape as OpenAI's: `{object, data, first_id, l
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import sys
@@ -350,16 +351,16 @@ def missing(field: str, detail: str = "Field required") -> InvalidBody:
     return InvalidBody(invalid([{"loc": (field,), "type": "missing", "msg": detail}], None))
 
 
-def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) -> int:
-    """Copy an uploaded file into the file store and return its size in bytes. This blocks the
-    thread."""
-    size = 0
+def store_file(file: BinaryIO, store: FileStore, file_id: str, *, limit: int) -> tuple[int, str]:
+    """Copy an uploaded file into the file store. Return its size in bytes and the SHA-256 of its
+    content. This blocks the thread."""
+    digest = hashlib.sha256()
     file.seek(0, 2)
-    if file.tell() > limit:
+    if (size := file.tell()) > limit:
         raise BodyTooLarge(f"the file may have at most {limit} bytes")
     file.seek(0)
     with store.open_write(file_id) as target:
         while piece := file.read(PIECE_BYTES):
             target.write(piece)
-            size += len(piece)
-    return size
+            digest.update(piece)
+    return size, digest.hexdigest()

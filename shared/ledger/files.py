@@ -31,6 +31,7 @@ class File:
     bytes: int
     created_at: datetime
     expires_at: datetime | None
+    sha256: str | None  # of an upload
 
 
 SHOWN = tuple(files.c[name] for name in File.__dataclass_fields__)
@@ -61,6 +62,7 @@ class NewFile:
     kept_hours: float
     tenant: str = DEFAULT_TENANT
     key: str | None = None  # of the upload form
+    sha256: str | None = None  # of the upload
     requested_seconds: int | None = None
 
 
@@ -77,6 +79,7 @@ def insert_file(connection: Connection, new: NewFile) -> File:
         "bytes": new.bytes,
         "expires_at": func.now() + term,
         "key": new.key,
+        "sha256": new.sha256,
     }
     row = connection.execute(
         insert(files)

@@ -174,6 +174,7 @@ files = Table(
     Column("created_at", Instant, nullable=False, server_default=func.now()),
     Column("expires_at", Instant),
     Column("key", String),  # of the form that brought it: the same one is the same file
+    Column("sha256", String),  # of the content of an upload
     CheckConstraint("purpose IN ('batch', 'batch_output')", name="purpose"),
     UniqueConstraint("tenant", "key", name="uq_files_key"),
 )

@@ -121,19 +121,21 @@ async def keep(
     """Store a file and its database entry. Return it, and True if an earlier request with the same
     key created it. Raises FileStoreAway, QuotaExceeded, BodyTooLarge, and KeyReused if the key was
     used for another file."""
-    size = await gateway.file_store.call(store_file, content, gateway.files, new.id, limit=limit)
+    size, sha256 = await gateway.file_store.call(
+        store_file, content, gateway.files, new.id, limit=limit
+    )
 
     def write(connection: Connection) -> File:
         existing = files.find_by_key(connection, owner.tenant, new.key)
         if existing is not None:
-            if (existing.bytes, existing.filename) != (size, new.filename):
+            if (existing.sha256, existing.filename) != (sha256, new.filename):
                 raise KeyReused(
                     "this Idempotency-Key was already sent with another file; use a new key",
                     pointer="",
                 )
             return existing
         check_file_limit(connection, owner, size)
-        return files.insert_file(connection, replace(new, bytes=size))
+        return files.insert_file(connection, replace(new, bytes=size, sha256=sha256))
 
     try:
         file = await gateway.in_ledger(write)
