@@ -35,7 +35,7 @@ def test_models_are_listed_page_by_page(client: httpx.Client) -> None:
         if not page["has_more"]:
             break
     assert read == names
-    for query in ("limit=0", "name=embedded-hate"):
+    for query in ("limit=0", "name=embedded-hate", "after=nope"):
         assert client.get(f"/v1/models?{query}").status_code == 422
 
 
