@@ -22,7 +22,7 @@ from services.gateway.caller import (
     SessionStore,
 )
 from services.gateway.file_store_watch import FileStoreWatch
-from services.gateway.http_requests import check_query
+from services.gateway.http_requests import check_headers, check_query
 from services.gateway.pages import assets as pages
 from services.gateway.pages import guide
 from services.gateway.request_limits import BodyTimeoutMiddleware, RequestLimitMiddleware
@@ -83,7 +83,7 @@ def create_app(settings: Settings) -> FastAPI:
         summary="Scores explanations.",
         description=DESCRIPTION,
         lifespan=_lifespan,
-        dependencies=[Depends(check_query)],
+        dependencies=[Depends(check_headers), Depends(check_query)],
         docs_url=None,  # they load scripts from elsewhere; `pages.reference` is our own
         redoc_url=None,
     )

@@ -8,6 +8,7 @@ accepted too. Lists have the same shape as OpenAI's: `{object, data, first_id, l
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import json
 import re
@@ -24,7 +25,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 
-from services.gateway.refusals import BodyTooLarge, InvalidBody, UnsupportedMediaType
+from services.gateway.refusals import BadRequest, BodyTooLarge, InvalidBody, UnsupportedMediaType
 from services.gateway.spool import FORM_BYTES, Upload
 from shared.contracts.errors import BadInput
 from shared.contracts.messages import Message
@@ -52,6 +53,7 @@ MOST_ON_A_PAGE = 100
 AFTER = "the `last_id` of the page before"
 MOST_SECONDS = 253_402_300_799  # 9999-12-31
 METADATA = re.compile(rf"metadata\[({METADATA_KEY})\]")
+CHARSET = re.compile(r"""(?:^|[;\s])charset\s*=\s*["']?([^"';\s]*)""")
 METADATA_PARAMETER = {
     "name": "metadata",
     "in": "query",
@@ -112,13 +114,17 @@ def _with_location(error: ValidationError, message: type[Message], body: Any) ->
 
 
 async def read(request: Request, *, limit: int) -> bytes:
-    """Return the raw JSON body, at most `limit` bytes."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    """Return the raw JSON body, at most `limit` bytes, without a byte order mark."""
+    kind, _, parameters = request.headers.get("content-type", "").lower().partition(";")
+    kind = kind.strip()
     if kind != "application/json" and not kind.endswith("+json"):
         raise UnsupportedMediaType("send the body as Content-Type: application/json")
+    charset = CHARSET.search(parameters)
+    if charset is not None and charset[1] not in ("utf-8", "utf8", "us-ascii"):
+        raise UnsupportedMediaType(f"the charset {charset[1]!r} is not supported; send UTF-8")
     if request.headers.get("content-encoding", "identity").lower() != "identity":
         raise UnsupportedMediaType("send the body without Content-Encoding")
-    return await read_body(request, limit=limit)
+    return (await read_body(request, limit=limit)).removeprefix(codecs.BOM_UTF8)
 
 
 async def read_body(request: Request, *, limit: int) -> bytes:
@@ -208,6 +214,16 @@ def page_after(shape: re.Pattern[str]) -> Any:
     """Return the declaration of the query parameter `after` of a list. `shape` is the pattern of
     the list's ids."""
     return Query(description=AFTER, pattern=f"^{shape.pattern}$")
+
+
+SINGLE_HEADERS = ("Authorization", "Content-Length", "Content-Type", "Idempotency-Key")
+
+
+async def check_headers(request: Request) -> None:
+    """Raise BadRequest if the request repeats a header that has one value."""
+    for name in SINGLE_HEADERS:
+        if (count := len(request.headers.getlist(name))) > 1:
+            raise BadRequest(f"the header {name} occurs {count} times; send it once")
 
 
 async def check_query(request: Request) -> None:

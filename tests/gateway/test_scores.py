@@ -143,6 +143,32 @@ def test_only_plain_json_is_read(client: httpx.Client) -> None:
     assert client.post(URL, content=gzip.compress(b"{}"), headers=packed).status_code == 415
 
 
+@pytest.mark.parametrize("charset", ["utf-16", '"latin-1"'])
+def test_only_utf_8_is_read_with_or_without_a_byte_order_mark(
+    client: httpx.Client, charset: str
+) -> None:
+    raw = json.dumps(GOOD).encode("utf-8-sig")
+
+    def post(charset: str) -> httpx.Response:
+        kind = {"Content-Type": f"application/json; charset={charset}"}
+        return client.post(URL, content=raw, headers=kind)
+
+    assert post("UTF-8").status_code == 202
+    refused = post(charset)
+    assert refused.status_code == 415
+    assert charset.strip('"') in refused.json()["detail"]
+
+
+@pytest.mark.parametrize("name", ["Idempotency-Key", "Authorization", "Content-Type"])
+def test_a_header_with_one_value_is_sent_once(
+    client: httpx.Client, engine: Engine, name: str
+) -> None:
+    answer = client.post(URL, json=GOOD, headers=[(name, "application/json"), (name, "b")])
+    assert answer.status_code == 400
+    assert answer.json()["detail"] == f"the header {name} occurs 2 times; send it once"
+    assert nothing_happened(engine)
+
+
 def test_a_body_in_pieces_is_read(client: httpx.Client) -> None:
     raw = json.dumps(GOOD).encode()
     pieces = (raw[start : start + 7] for start in range(0, len(raw), 7))
