@@ -16,6 +16,7 @@ from tests.batches import OWN, Scene, line, packed
 from tests.gateway.test_batch_reports import REPORT, end_report, report_jobs
 from tests.patience import eventually
 from touchstone_client.cli.main import main
+from touchstone_client.cli.output import WRONG
 
 PLAIN = [OWN | {"id": "first", "text": "a"}, OWN | {"text": "bad b"}, OWN | {"text": "c"}]
 
@@ -63,7 +64,7 @@ def test_submit_says_the_batch_and_get_shows_it(
     assert main(["get", batch["input_file_id"]]) == 0
     assert capsys.readouterr().out.encode() == Path(file).read_bytes()
     assert main(["cancel", batch_id]) == 0
-    assert main(["cancel", "batch_" + "0" * 32]) == 1
+    assert main(["cancel", "batch_" + "0" * 32]) == WRONG
     assert "No such batch" in capsys.readouterr().err
 
 
@@ -105,15 +106,15 @@ def test_a_comparison_that_fails_says_why(scene: Scene, capsys: pytest.CaptureFi
     with ThreadPoolExecutor() as pool:
         asked = pool.submit(main, command)
         end_comparison(scene, error=error)
-        assert asked.result() == 1
+        assert asked.result() == WRONG
     assert "other variants" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("more", "code", "reason"),
     [
-        (["--against=batch_" + "0" * 32], 1, "No such batch"),
-        (["--against=batch_" + "0" * 32, "--plot=means"], 64, "leave out --plot"),
+        (["--against=batch_" + "0" * 32], WRONG, "No such batch"),
+        (["--against=batch_" + "0" * 32, "--plot=means"], WRONG, "leave out --plot"),
     ],
 )
 def test_what_cannot_be_compared_is_refused(

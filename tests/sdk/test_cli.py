@@ -450,7 +450,11 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["delete"], WRONG, "say which jobs"),
         (["delete", JOB, "--metadata", "a=b"], WRONG, "say which jobs"),
         (["delete", BATCH, "--yes"], WRONG, "is not the id of a job"),
-        (["get", "job_x/y"], 1, "Not found"),
+        (["get", "job_x/y"], WRONG, "Not found"),
+        (["list", "batches", "--metric", "foo"], WRONG, "choose one of: consistency, cot2el, "),
+        (["list", "batches", "--status", "foo"], WRONG, "choose one of validating, "),
+        (["cancel", "job_x/y"], WRONG, "Not found"),
+        (["delete", "job_x/y", "--yes"], WRONG, "Not found"),
     ],
 )
 def test_a_refusal_is_one_line(

@@ -151,7 +151,7 @@ def test_why_a_batch_failed_is_said(
     typed.changed["GET /v1/batches/ID/events"] = b"event: end\ndata: {}\n\n"
     file = str(tmp_path / "in.jsonl")
     arguments = {"watch": [BATCH], "submit": [file, "--metric=hatexscore", "--wait"]}
-    assert main([command, *arguments[command]]) == 1
+    assert main([command, *arguments[command]]) == WRONG
     assert "\n  line 3: it is bent\n  it is bent\n" in capsys.readouterr().err
 
 

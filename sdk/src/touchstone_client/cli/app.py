@@ -20,9 +20,9 @@ TOUCHSTONE_URL is the address of the service (default http://127.0.0.1:8000). If
 requires a key, set TOUCHSTONE_API_KEY to it, or TOUCHSTONE_API_KEY_FILE to a file that contains it.
 `touchstone --version` prints the versions of client and service.
 
-Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 the service failed or refused, 2
-worse than the baseline (compare --fail-if), 3 some lines failed, 64 wrong command line or setting,
-130 Ctrl-C.
+Data goes to stdout, messages to stderr. Exit codes: 0 done, 1 the service failed or cannot do this
+now, 2 worse than the baseline (compare --fail-if), 3 some lines failed, 64 wrong command line,
+input, id or setting, 130 Ctrl-C.
 
 - touchstone score hatexscore --text 'A post.' --explanation 'Why.' --decision hateful
 - touchstone submit posts.csv --metric hatexscore --map text=body --wait --output scores.parquet

@@ -33,6 +33,7 @@ from touchstone_client.cli.output import (
     WRONG,
     Output,
     WrongUse,
+    exit_code,
 )
 from touchstone_client.errors import ConnectionFailed, TouchstoneError
 
@@ -83,7 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
     except ConnectionFailed as error:
         return _fail(f"{error}. {OTHER_ADDRESS}", REFUSED)
     except TouchstoneError as error:
-        return _fail(str(error), REFUSED)
+        return _fail(str(error), exit_code(error))
 
 
 def run() -> None:

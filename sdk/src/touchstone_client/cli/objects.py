@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from cyclopts import App, Parameter
 from cyclopts.validators import Number
@@ -25,10 +25,12 @@ from touchstone_client.cli.output import (
     REFUSED,
     Output,
     WrongUse,
+    exit_code,
     has_ended,
     require_agreement,
+    worst_code,
 )
-from touchstone_client.cli.scoring import show_result
+from touchstone_client.cli.scoring import require_metric, show_result
 from touchstone_client.data.addresses import created, target_form
 from touchstone_client.errors import ApiError
 
@@ -99,9 +101,14 @@ def listing(
     if kind != "jobs" and (verdict or batch or full):
         raise WrongUse("--verdict, --batch and --full are options of `touchstone list jobs`")
     created_after = timestamp_of(since)
+    if metric is not None:
+        require_metric(ts, metric)
     if kind == "files":
         head, rows, documents = _files(islice(ts.files.list(created_after=created_after), limit))
     elif kind == "batches":
+        statuses = get_args(models.Batch.model_fields["status"].annotation)
+        if status not in (None, *statuses):
+            raise WrongUse(f"--status {status!r}: choose one of {', '.join(statuses)}")
         batches = ts.batches.list(created_after=created_after, metadata=dict(metadata))
         fitting = (
             each
@@ -284,28 +291,28 @@ def _show_batch(batch: Any, output: Output) -> None:
 def cancel(*ids: Ids, ts: Client, output: Out) -> int:
     """Cancel jobs or batches.
 
-    The exit code is 1 if one of them has ended or does not exist.
+    The exit code is 1 if one of them has ended.
     """
-    code, documents = DONE, []
+    codes, documents = [], []
     for id in ids:
         try:
             is_batch = id.startswith("batch_")
             handle: Any = ts.batches.cancel(id) if is_batch else ts.jobs.cancel(id)
         except ApiError as error:
             output.say(f"{id}: {error}")
-            code = REFUSED
+            codes.append(exit_code(error))
             continue
         documents.append(handle if is_batch else handle.data)
         output.line(f"{id} {handle.status}")
     output.document(documents)
-    return code
+    return worst_code(codes)
 
 
 @app.command
 def delete(*ids: str, metadata: Pairs = (), yes: bool = False, ts: Client, output: Out) -> int:
     """Delete ended jobs: their requests, results and lines in batch files.
 
-    The exit code is 1 if one of them was not deleted.
+    The exit code is 1 if one of them has not ended.
 
     Args:
         ids: Ids of jobs.
@@ -328,17 +335,17 @@ def delete(*ids: str, metadata: Pairs = (), yes: bool = False, ts: Client, outpu
         if deleted.open:
             output.say(f"{deleted.open} jobs have not ended and were not deleted")
         return REFUSED if deleted.open else DONE
-    code, documents = DONE, []
+    codes, documents = [], []
     for id in ids:
         try:
             documents.append(ts.jobs.delete(id))
         except ApiError as error:
             output.say(f"{id}: {error}")
-            code = REFUSED
+            codes.append(exit_code(error))
             continue
         output.line(f"{id} deleted")
     output.document(documents)
-    return code
+    return worst_code(codes)
 
 
 @app.command

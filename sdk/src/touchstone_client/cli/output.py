@@ -8,11 +8,13 @@ import os
 import shutil
 import sys
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from pydantic import BaseModel
+
+from touchstone_client.errors import ApiError, BatchFailed, JobFailed, TouchstoneError
 
 UNBOUNDED = 100_000  # columns, of a pipe
 COLOURS = {
@@ -21,10 +23,34 @@ COLOURS = {
     "failed": 31, "fault": 31, "expired": 31, "away": 31, "absent": 31,
 }  # fmt: skip
 DONE, REFUSED, WORSE, SOME_FAILED, WRONG, INTERRUPTED = 0, 1, 2, 3, 64, 130
+REFUSED_INPUT = (400, 401, 403, 404, 405, 413, 414, 415, 422, 431)  # at every attempt
+    400,
+    401,
+    403,
+    404,
+    405,
+    413,
+    414,
+    415,
+    422,
+    431,
+)  # the same request is never accepted
 
 
 class WrongUse(Exception):
     """The command line or a setting is wrong. The message is meant for the user."""
+
+
+def exit_code(error: TouchstoneError) -> int:
+    """Return WRONG if the command, its input or a setting must be changed, or else REFUSED."""
+    problem = error.problem if isinstance(error, ApiError | JobFailed) else {}
+    is_wrong = isinstance(error, BatchFailed) or problem.get("status") in REFUSED_INPUT
+    return WRONG if is_wrong else REFUSED
+
+
+def worst_code(codes: Iterable[int]) -> int:
+    """Return the most serious of several exit codes."""
+    return max(codes, key=(DONE, SOME_FAILED, REFUSED, WRONG).index, default=DONE)
 
 
 class Output:

@@ -36,9 +36,12 @@ from touchstone_client.cli.output import (
     INTERRUPTED,
     REFUSED,
     SOME_FAILED,
+    WRONG,
     Output,
     WrongUse,
+    exit_code,
     require_agreement,
+    worst_code,
 )
 from touchstone_client.data._columns import IDS
 from touchstone_client.data.addresses import target_form
@@ -240,7 +243,7 @@ def submit(
         return INTERRUPTED
     if batch.status == "failed":
         say_faults(output, batch)
-        return REFUSED
+        return WRONG
     if not wait:
         output.line(batch.id)
         output.document(batch)
@@ -300,10 +303,10 @@ def _waited(batch: Batch, target: str | None, errors: str | None, output: Output
         try:
             with output.progress(None) as reach:
                 batch.wait(progress=reach)
-        except BatchFailed:
+        except BatchFailed as error:
             output.document(batch)
             say_faults(output, batch)
-            return REFUSED
+            return exit_code(error)
         if target is not None:
             batch.save(target)
         elif not output.is_json:
@@ -352,7 +355,7 @@ def counted(batch: Any) -> str:
 def end_code(batch: Any) -> int:
     """Return the exit code for an ended batch."""
     if batch.status != "completed":
-        return REFUSED
+        return WRONG if batch.status == "failed" else REFUSED  # failed: its file is not valid
     return SOME_FAILED if batch.request_counts.failed else DONE
 
 
@@ -414,7 +417,7 @@ def watch(*ids: Ids, until: Literal["running"] | None = None, ts: Client, output
         until: Stop following when the job or batch starts to run, instead of at its end.
     """
     ends: list[Any] = []
-    codes = [DONE]
+    codes = []
     for id in ids:
         with goes_on(output, "batch" if id.startswith("batch_") else "job", id):
             last, code = (_watch_batch if id.startswith("batch_") else _watch_job)(
@@ -423,7 +426,7 @@ def watch(*ids: Ids, until: Literal["running"] | None = None, ts: Client, output
         ends.append(last)
         codes.append(code)
     output.document(ends if len(ends) > 1 else ends[0])
-    return REFUSED if REFUSED in codes else max(codes)
+    return worst_code(codes)
 
 
 def _watch_job(ts: Touchstone, id: str, until: str | None, output: Output) -> tuple[Any, int]:
@@ -441,7 +444,7 @@ def _watch_job(ts: Touchstone, id: str, until: str | None, output: Output) -> tu
         job.wait(0)
     except (JobFailed, JobCancelled) as error:
         output.say(str(error))
-        return job.data, REFUSED
+        return job.data, exit_code(error)
     return job.data, DONE
 
 
