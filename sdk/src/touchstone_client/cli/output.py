@@ -14,7 +14,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from touchstone_client.errors import ApiError, BatchFailed, JobFailed, TouchstoneError
+from touchstone_client.errors import BatchFailed, TouchstoneError
 
 UNBOUNDED = 100_000  # columns, of a pipe
 COLOURS = {
@@ -24,17 +24,6 @@ COLOURS = {
 }  # fmt: skip
 DONE, REFUSED, WORSE, SOME_FAILED, WRONG, INTERRUPTED = 0, 1, 2, 3, 64, 130
 REFUSED_INPUT = (400, 401, 403, 404, 405, 413, 414, 415, 422, 431)  # at every attempt
-    400,
-    401,
-    403,
-    404,
-    405,
-    413,
-    414,
-    415,
-    422,
-    431,
-)  # the same request is never accepted
 
 
 class WrongUse(Exception):
@@ -43,9 +32,10 @@ class WrongUse(Exception):
 
 def exit_code(error: TouchstoneError) -> int:
     """Return WRONG if the command, its input or a setting must be changed, or else REFUSED."""
-    problem = error.problem if isinstance(error, ApiError | JobFailed) else {}
-    is_wrong = isinstance(error, BatchFailed) or problem.get("status") in REFUSED_INPUT
-    return WRONG if is_wrong else REFUSED
+    if isinstance(error, BatchFailed):
+        return WRONG
+    status = getattr(error, "status", None) or getattr(error, "problem", {}).get("status")
+    return WRONG if status in REFUSED_INPUT else REFUSED
 
 
 def worst_code(codes: Iterable[int]) -> int:
