@@ -76,6 +76,10 @@ def created(location: Place) -> Iterator[BinaryIO]:
         with part.open("wb") as stream:
             yield stream
         part.replace(path)
+    except OSError as error:
+        if error.filename == fspath(part):
+            error.filename = fspath(path)
+        raise
     finally:
         part.unlink(missing_ok=True)
 
