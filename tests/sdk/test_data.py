@@ -220,6 +220,10 @@ def test_columns_are_guessed_by_name_then_by_synonym() -> None:
     assert said.columns == {"explanation": "why", "text": "text"}
     with pytest.raises(ValueError, match="no metric 'astrology'"):
         ColumnMapping.of(None, "astrology", names)
+    names = ["body", "reason", "Predicted Label", "market"]
+    guessed = ColumnMapping.of(None, "hatexscore", names).columns
+    for more in ({"metadata": ["market"]}, {"seed": {"value": 7}}):
+        assert ColumnMapping.of(more, "hatexscore", names).columns == {**guessed, **more}
 
 
 def test_a_mapping_in_words_is_the_one_in_json() -> None:

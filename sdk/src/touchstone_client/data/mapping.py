@@ -54,9 +54,9 @@ class ColumnMapping:
 
     @classmethod
     def of(cls, columns: Columns | None, metric: str | None, names: Sequence[str]) -> ColumnMapping:
-        """Return the mapping for a table with these column names. If `columns` is None, the mapping
-        is guessed as on the upload page. Otherwise only missing required fields are guessed. Raises
-        ValueError."""
+        """Return the mapping for a table with these column names. If `columns` maps no column to a
+        field, the mapping is guessed as on the upload page. Otherwise only missing required fields
+        are guessed. Raises ValueError."""
         request = request_of(metric)
         if request is None and columns is None:
             problem = "no metric is given" if metric is None else f"there is no metric {metric!r}"
@@ -73,7 +73,8 @@ class ColumnMapping:
         needed = [
             name for name, field in fields.items() if field.is_required() or name in EXPLAINED
         ]
-        to_guess = guesses if columns is None else {ID, *needed} - set(explicit)
+        maps = any(columns_in({field: explicit[field]}) for field in explicit if field != METADATA)
+        to_guess = ({ID, *needed} if maps else set(guesses)) - set(explicit)
         guesses = {name: guess for name, guess in guesses.items() if name in to_guess}
         mapping: dict[str, Any] = {**guesses, **explicit}
         missing = [name for name in needed if name not in mapping and "explain" not in mapping]
@@ -83,10 +84,11 @@ class ColumnMapping:
                 f"{', '.join(names)}. Set the right one, as in columns={{{missing[0]!r}: "
                 f"'…'}} or --map {missing[0]}=…"
             )
-        if columns is None and METADATA in names:
-            mapping[METADATA] = METADATA
-        elif columns is None and (gold := gold_columns(names)):
-            mapping[METADATA] = gold
+        if not maps and METADATA not in explicit:
+            if METADATA in names:
+                mapping[METADATA] = METADATA
+            elif gold := gold_columns(names):
+                mapping[METADATA] = gold
         synonyms = {
             name: column
             for name, column in guesses.items()
