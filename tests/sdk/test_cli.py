@@ -343,6 +343,14 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == WORSE
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == WRONG
+    ends["high"] = 0.05
+    wanted = {"effect": 0.02, "beat_rate": None, "power": 0.8, "alpha": 0.05}
+    report["result"]["plan"] = {"wanted": wanted, "compared_texts": 212, "warnings": []}
+    capsys.readouterr()
+    assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == WORSE
+    said = "2 texts cannot rule out a loss of 0.02; 212 texts can"
+    assert said in capsys.readouterr().err
+    assert json.loads(typed.sent["POST /v1/reports"])["plan"] == {"effect": 0.02}
     capsys.readouterr()
     complete = recorded("get_batch")
     typed.changed["GET /v1/batches/ID"] = complete | {"status": "cancelled"}
@@ -358,6 +366,15 @@ def test_a_rule_decides_how_a_comparison_ends(
     capsys.readouterr()
     assert main(["compare", f"{BATCH}:metadata.writer=z", BATCH]) == 1
     assert not capsys.readouterr().out
+
+
+@pytest.mark.parametrize("target", ["nowhere/report.html", ""])
+def test_a_file_that_cannot_be_written_has_its_own_name(
+    typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str
+) -> None:
+    typed.changed["GET /v1/batches/ID/report"] = b"<!doctype html>"
+    assert main(["report", BATCH, "--html", str(tmp_path / target)]) == WRONG
+    assert capsys.readouterr().err.startswith(f"touchstone: {tmp_path / target}: ")
 
 
 @pytest.mark.parametrize(

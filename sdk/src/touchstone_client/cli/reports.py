@@ -345,7 +345,9 @@ def compare(
     batch_ids = dict.fromkeys(side["batch"] for side in sides)
     batches = {batch_id: ts.batches.get(batch_id) for batch_id in batch_ids}
     first = batches[sides[0]["batch"]]
-    comparison = _comparison(ts, first.metric, sides, by)
+    margin = _margin(rule)
+    report = _comparison(ts, first.metric, sides, by, margin)
+    comparison = report.comparison
     counts = ((new, comparison.unpaired_a), (baseline, comparison.unpaired_b))
     none = [name for name, lines in counts if not lines]
     if none and not comparison.pairs and not comparison.undefined_a:
@@ -371,17 +373,24 @@ def compare(
         if batch.status != "completed":
             output.say(f"{batch_id} is {batch.status}, so lines may be missing: nothing is checked")
             return REFUSED
-    return _judged(comparison, rule, output)
+    return _judged(report, rule, margin, output)
+
+
+def _margin(rule: re.Match[str] | None) -> float:
+    """Return the largest loss that the rule accepts if it is about `low`, or 0."""
+    return abs(float(rule[3])) if rule is not None and rule[1] == "low" else 0.0
 
 
 def _comparison(
-    ts: Touchstone, metric: str, sides: Sequence[dict[str, Any]], by: str | None
+    ts: Touchstone, metric: str, sides: Sequence[dict[str, Any]], by: str | None, margin: float
 ) -> Any:
-    """Return the comparison of the first side with the second."""
+    """Return a report on the new side, with its comparison with the baseline. If `margin` is not
+    0, the report plans how many texts would rule out this loss."""
     new, baseline = sides
+    options: dict[str, Any] = {"by": [by]} if by is not None else {}
+    options |= {"plan": {"effect": margin}} if margin else {}
     with _by_errors(by):
-        fields: Any = {**new, "against": baseline, **({} if by is None else {"by": [by]})}
-        return ts.reports.make(metric, **fields).comparison
+        return ts.reports.make(metric, **new, against=baseline, **options)
 
 
 @app.command
@@ -518,10 +527,11 @@ def sign_p(lost: int, gained: int) -> float:
     )
 
 
-def _judged(comparison: Any, rule: re.Match[str], output: Output) -> int:
+def _judged(report: Any, rule: re.Match[str], margin: float, output: Output) -> int:
     """Return the exit status for `--fail-if`. It is WORSE if the rule is true for the score, or if
     the new batch loses significantly more scores than it gains. It is REFUSED if the tested value
     is undefined, else DONE."""
+    comparison = report.comparison
     for what, lost, gained in _losses(comparison):
         if (p := sign_p(lost, gained)) <= ALPHA:
             output.say(
@@ -545,11 +555,12 @@ def _judged(comparison: Any, rule: re.Match[str], output: Output) -> int:
     if not COMPARE[sign](value, float(bound)):
         return DONE
     output.say(f"{name} is {_notebook.number(value)}: {rule.group(0).strip()}")
-    margin, high = abs(float(bound)), score.difference.high
-    if name == "low" and margin and high is not None and high >= 0:
+    high, plan = score.difference.high, report.plan
+    if margin and high is not None and high >= 0:
+        needed = plan.compared_texts if plan is not None else None
+        needs = "no number of texts can be planned" if needed is None else f"{needed} texts can"
         output.say(
-            f"no loss is shown, but {score.pairs} texts cannot rule out a loss of {margin:g}; "
-            f"`touchstone plan NEW --against BASELINE --effect {margin:g}` shows how many "
-            "texts can"
+            f"undecided: no loss is shown, but {score.difference.clusters} texts cannot rule out "
+            f"a loss of {margin:g}; {needs}"
         )
     return WORSE
