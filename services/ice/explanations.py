@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from services.ice.contract import IceRequest, Method, Spans, Values, label
 from services.ice.kernel import Floats
-from services.ice.quotations import QuotationMissing, locate
+from services.ice.quotations import QuotationMissing, has_word, locate
 from services.ice.report import TEXTS, IceAttributedSpan, Of
 from services.ice.variants import VARIANTS, IceVariant, Subset
 from services.ice.words import WordReading
@@ -213,9 +213,10 @@ def span_values(tokenized: TokenizedInput, spans: Sequence[IceAttributedSpan]) -
     return values
 
 
-def missing_quotation(request: IceRequest) -> Obstacle | None:
-    """Return a problem if an explanation quotes words that are not in the text, otherwise None.
-    Raises BadInput if a quotation in `human`, the annotators' passages, is not in the text."""
+def unusable_rationale(request: IceRequest) -> Obstacle | None:
+    """Return a problem if a rationale quotes words that are not in the text, or contains no word.
+    Otherwise return None. Raises BadInput if a quotation in `human`, the annotators' passages, is
+    not in the text."""
     try:
         locate(request.human or (), request)
     except QuotationMissing as error:
@@ -226,9 +227,11 @@ def missing_quotation(request: IceRequest) -> Obstacle | None:
     ]
     for name, spans in [("", request.rationale), *named]:
         try:
-            locate(spans or (), request)
+            located = locate(spans or (), request)
         except QuotationMissing as error:
             return Obstacle("quote-not-found", f"{name}{error}")
+        if located and not has_word(located, request):
+            return Obstacle("no-words", f"{name}the rationale contains no word")
     return None
 
 

@@ -21,7 +21,7 @@ from services.ice.comparison import (
 )
 from services.ice.contract import CONTRACT, IceRequest
 from services.ice.experiment import Experiment, Trial
-from services.ice.explanations import TokenizedInput, missing_quotation, span_tokens
+from services.ice.explanations import TokenizedInput, span_tokens, unusable_rationale
 from services.ice.input_distance import (
     Fluency,
     calibration_warnings,
@@ -114,12 +114,12 @@ class Ice(Metric[IceRequest, IceCollected, IceResult, IceVariant]):
         )
 
     def coverage(self, request: IceRequest) -> LanguageCoverage:
-        """Return the detected language and obstacles to scoring. Obstacles are a quotation that is
-        not in the text, a text without words, and an unsupported language."""
+        """Return the detected language and obstacles to scoring. Obstacles are a rationale that is
+        not in the text or has no word, a text without words, and an unsupported language."""
         whole = "\n".join(filter(None, (request.text, request.text_pair)))
         text = find_language(whole, requested_language(request))
         languages = (model_languages(request),)
-        unread = (missing_quotation(request), words_missing(request))
+        unread = (unusable_rationale(request), words_missing(request))
         return model_coverage(request, Languages(text=text), languages, unread)
 
     def undefined(self, request: IceRequest, collected: Collected) -> IceResult:

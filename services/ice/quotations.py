@@ -124,6 +124,13 @@ class QuotationMissing(ValueError):
     """A quotation is not in the text. The message has its position, not its words."""
 
 
+def has_word(spans: Sequence[IceSpan], request: IceRequest) -> bool:
+    """Return True if one of the spans contains more than punctuation and white space."""
+    return any(
+        _WORD.search(getattr(request, span.of) or "", span.start, span.end) for span in spans
+    )
+
+
 def locate(mixed: Spans, request: IceRequest) -> list[IceSpan]:
     """Return the marked spans. Each quotation becomes the span of its occurrence in a text: the
     first mention its first occurrence, and so on. Raises QuotationMissing."""

@@ -32,7 +32,7 @@ ACTIONS: Mapping[str, str] = {  # why a check has no answer → what the caller 
     " could not read this explanation.",
     "no-rules": "Name a language model in `reader_model` that reads the explanation's language.",
     "conclusion-unread": "State the decision in one sentence, such as “Conclusion: hateful.”",
-    "no-words": "Send a text that contains words.",
+    "no-words": "Send a text that contains words, and mark words in it.",
     "language-undecided": "Send `language`, with the request or for a whole batch.",
     "untrained-language": "Name a `model` that was trained on the language, or send "
     "`accept_untrained_languages`.",

@@ -111,6 +111,17 @@ def test_an_invented_quotation_is_the_problem(fields: dict[str, Any], reason: st
     assert "their" not in report.model_dump_json()
 
 
+@pytest.mark.parametrize("rationale", ["!?", [{"start": 2, "end": 6}]])
+def test_a_rationale_of_punctuation_has_no_score(rationale: Any) -> None:
+    with planted() as judge:
+        request = {"text": f"w1 !? {WORDS}", "rationale": rationale}
+        report = SERVICE.score(IceRequest.model_validate(request))
+    assert (report.verdict, report.score) == ("not_tested", None)
+    (reason,) = [reason for reason in report.reasons if reason.component == "score"]
+    assert (reason.code, reason.detail) == ("no-words", "the rationale contains no word")
+    assert judge.calls == []
+
+
 def test_an_invented_quotation_of_people_is_an_error() -> None:
     request = IceRequest.model_validate(
         {"text": WORDS, "rationale": "w1", "human": ["w2", "their"]}

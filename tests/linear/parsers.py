@@ -38,7 +38,7 @@ from services.hatexscore.vocabulary import built_in
 from services.hatexscore.words import detect_language
 from services.hlv import prompts as answers
 from services.ice.contract import IceRequest
-from services.ice.explanations import missing_quotation
+from services.ice.explanations import unusable_rationale
 from services.sor import likeness
 from services.sor.contract import SorRequest
 from services.sor.parsing import parse_statements
@@ -159,7 +159,7 @@ def quoting(text: str) -> Any:
     """Quotations of the text, as it stands and in other letters."""
     half = text[len(text) // 2 :]
     rationale = (half, half.swapcase(), text[:9] * 9)
-    return missing_quotation(
+    return unusable_rationale(
         IceRequest.model_construct(text=without_halves(text), rationale=rationale)
     )
 
