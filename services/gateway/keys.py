@@ -27,6 +27,11 @@ from shared.process.settings import settings_or_exit
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 
+WRONG = 64  # exit code of a wrong command line, as of `touchstone`
+FIRST = (
+    "This is the first key. Every request now needs a key, unless TOUCHSTONE_AUTHENTICATION is "
+    "none. Revoking the key does not open the service again."
+)
 PIPE_COLUMNS = 200  # of a table, for who reads it line by line
 
 
@@ -103,13 +108,14 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     except (OSError, ValueError) as error:
         console.print(f"[bold red]{error}[/bold red]", soft_wrap=True)
-        return 1
+        return 1 if isinstance(error, OSError) else WRONG
 
 
 def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
     with transaction(engine) as connection:
         match options.command:
             case "create":
+                is_first = not keys.has_any(connection)
                 key, secret = keys.make(
                     connection,
                     NewKey(
@@ -136,6 +142,8 @@ def _run(options: argparse.Namespace, engine: Engine, console: Console) -> int:
                 console.print(table([revoked]))
                 return 0
     console.print(table([key]))
+    if is_first:
+        console.print(FIRST, soft_wrap=True)
     console.print("Save the key now; it is not shown again:")
     sys.stdout.write(secret + "\n")
     return 0

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import Engine
 
-from services.gateway.keys import main
+from services.gateway.keys import WRONG, main
 from services.gateway.site_security import KeyRequiredError, is_loopback, keys_needed
 from shared.ledger import keys, tenants
 from shared.ledger.engine import connect
@@ -45,13 +45,21 @@ def test_a_key_is_made_listed_and_revoked(
     assert main(["revoke", key.id]) == 0
     with engine.begin() as connection:
         assert keys.authenticate(connection, secret) is None
-    assert main(["revoke", "key_0"]) == 1
+    assert main(["revoke", "key_0"]) == WRONG
+
+
+def test_the_first_key_says_that_it_locks_the_service(
+    capsys: pytest.CaptureFixture[str], chosen: Settings
+) -> None:
+    for says in (True, False):
+        assert main(["create"]) == 0
+        assert ("Every request now needs a key" in capsys.readouterr().err) is says
 
 
 def test_a_tenant_s_retention_is_set_and_shown(
     capsys: pytest.CaptureFixture[str], engine: Engine, chosen: Settings
 ) -> None:
-    assert main(["retention", "acme", "--days", "1"]) == 1
+    assert main(["retention", "acme", "--days", "1"]) == WRONG
     assert "a tenant exists once a key is created" in capsys.readouterr().err
     made(capsys, "--tenant", "acme")
     for words, days in (("--days", "7"), 7), ((), 7), (("--default",), None):
