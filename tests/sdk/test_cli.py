@@ -368,12 +368,11 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert not capsys.readouterr().out
 
 
-@pytest.mark.parametrize("target", ["nowhere/report.html", ""])
+@pytest.mark.parametrize("target", ["nowhere/job.json", ""])
 def test_a_file_that_cannot_be_written_has_its_own_name(
     typed: RecordedService, tmp_path: Path, capsys: pytest.CaptureFixture[str], target: str
 ) -> None:
-    typed.changed["GET /v1/batches/ID/report"] = b"<!doctype html>"
-    assert main(["report", BATCH, "--html", str(tmp_path / target)]) == WRONG
+    assert main(["get", JOB, "--output", str(tmp_path / target)]) == WRONG
     assert capsys.readouterr().err.startswith(f"touchstone: {tmp_path / target}: ")
 
 
@@ -471,7 +470,6 @@ def test_a_part_of_a_batch_is_named(capsys: pytest.CaptureFixture[str]) -> None:
         (["list", "batches", "--metric", "foo"], WRONG, "choose one of: consistency, cot2el, "),
         (["list", "batches", "--status", "foo"], WRONG, "choose one of validating, "),
         (["cancel", "job_x/y"], WRONG, "Not found"),
-        (["delete", "job_x/y", "--yes"], WRONG, "Not found"),
     ],
 )
 def test_a_refusal_is_one_line(
@@ -547,6 +545,7 @@ def test_jobs_are_deleted_after_a_question(
     typed.changed["DELETE /v1/jobs"] = answer | {"open": 1}
     assert main(["delete", "--metadata", "user=u17", "--yes"]) == 1
     assert "1 jobs have not ended" in capsys.readouterr().err
+    assert main(["delete", "job_x/y", "--yes"]) == WRONG
     typed.asked.clear()
     for typed_answer, code in (("n\n", WRONG), ("y\n", 0)):
         monkeypatch.setattr(sys, "stdin", StringIO(typed_answer))

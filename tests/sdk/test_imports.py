@@ -17,6 +17,7 @@ from tests.end_to_end.service import ROOT
 NEEDED = ("httpx", "pydantic")
 UNUSED = {
     "cyclopts",
+    "httpx",
     "pandas",
     "pyarrow",
     "rich",

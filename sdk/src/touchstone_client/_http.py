@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import BinaryIO
 
-import httpx
-
+from touchstone_client._messages import httpx
 from touchstone_client.errors import ConnectionFailed
 
 try:
@@ -113,7 +112,8 @@ def _failed(url: str, error: Exception) -> ConnectionFailed:
     )
 
 
-FAILURES = (httpx.TransportError, httpx.InvalidURL)
+def _failures() -> tuple[type[Exception], ...]:
+    return httpx.TransportError, httpx.InvalidURL
 
 
 class Stream:
@@ -129,21 +129,21 @@ class Stream:
         """Return the whole body."""
         try:
             return self._response.read()
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self._url, error) from None
 
     def lines(self) -> Iterator[str]:
         """Yield the lines of the body. Raises ConnectionFailed if the connection breaks."""
         try:
             yield from self._response.iter_lines()
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self._url, error) from None
 
     def pieces(self) -> Iterator[bytes]:
         """Yield the pieces of the body. Raises ConnectionFailed if the connection breaks."""
         try:
             yield from self._response.iter_bytes()
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self._url, error) from None
 
 
@@ -160,7 +160,7 @@ class AsyncStream:
         """Return the whole body."""
         try:
             return await self._response.aread()
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self._url, error) from None
 
     async def lines(self) -> AsyncIterator[str]:
@@ -168,7 +168,7 @@ class AsyncStream:
         try:
             async for line in self._response.aiter_lines():
                 yield line
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self._url, error) from None
 
     async def pieces(self) -> AsyncIterator[bytes]:
@@ -176,7 +176,7 @@ class AsyncStream:
         try:
             async for piece in self._response.aiter_bytes():
                 yield piece
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self._url, error) from None
 
 
@@ -191,7 +191,7 @@ class Http:
         """Send the request and return the response. Raises ConnectionFailed."""
         try:
             response = self._client.send(_built(self._client, request))
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self.url, error) from None
         return Answer(response.status_code, _head(response), response.content)
 
@@ -201,7 +201,7 @@ class Http:
         ConnectionFailed."""
         try:
             response = self._client.send(_built(self._client, request), stream=True)
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self.url, error) from None
         try:
             yield Stream(response, self.url)
@@ -226,7 +226,7 @@ class AsyncHttp:
         """Send the request and return the response. Raises ConnectionFailed."""
         try:
             response = await self._client.send(_built(self._client, request))
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self.url, error) from None
         return Answer(response.status_code, _head(response), response.content)
 
@@ -236,7 +236,7 @@ class AsyncHttp:
         ConnectionFailed."""
         try:
             response = await self._client.send(_built(self._client, request), stream=True)
-        except FAILURES as error:
+        except _failures() as error:
             raise _failed(self.url, error) from None
         try:
             yield AsyncStream(response, self.url)

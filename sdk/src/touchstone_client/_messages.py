@@ -1,22 +1,27 @@
-"""Access to the generated messages. They are only imported when first used, because the import is
-slow."""
+"""Modules that are only imported when first used, because the import is slow: httpx, and the
+generated messages."""
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    import httpx
+
     from touchstone_client import models
 else:
 
-    class Models:
-        """Stands for the module `touchstone_client.models` and imports it when first used."""
+    class LazyModule:
+        """Stands for a module and imports it when first used."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
 
         def __getattr__(self, name: str) -> Any:
-            import touchstone_client.models
+            return getattr(import_module(self._name), name)
 
-            return getattr(touchstone_client.models, name)
+    httpx = LazyModule("httpx")
+    models = LazyModule("touchstone_client.models")
 
-    models = Models()
-
-__all__ = ["models"]
+__all__ = ["httpx", "models"]
