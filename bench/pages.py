@@ -162,24 +162,25 @@ def _analyze(engine: Engine) -> None:
 def comparison(lines: int) -> dict[str, Any]:
     """Return the largest possible report: every cell, 200 changes, all pairs of verdicts."""
     interval = {"value": 0.03, "low": 0.02, "high": 0.04, "of": lines}
-    numbers = dict.fromkeys(("first", "second", "p_value", "p_t", "p_randomization"), 0.5)
+    numbers = dict.fromkeys(("new", "baseline", "p_value", "p_t", "p_randomization"), 0.5)
     differences = [
-        {"component": name, "pairs": lines, "difference": interval, "effect": 0.1, "better": 9,
-         "equal": 0, "worse": 1, **numbers}
+        {"component": name, "pairs": lines, "difference": interval, "effect": 0.1, "higher": 9,
+         "equal": 0, "lower": 1, **numbers}
         for name in ("score", "htc", "qf", "tgi", "cc")
     ]  # fmt: skip
     words = ("holds_up", "problem_found", "not_tested")
     changes = [
-        {"first_job": f"job_b{n:031}", "second_job": f"job_a{n:031}", "custom_id": f"line {n}",
-         "first": 1.0, "second": n / 200, "difference": 1 - n / 200}
+        {"new_job": f"job_b{n:031}", "baseline_job": f"job_a{n:031}", "custom_id": f"line {n}",
+         "new": 1.0, "baseline": n / 200, "difference": 1 - n / 200}
         for n in range(1, 201)
     ]  # fmt: skip
     cells = [
-        {"first": place // 40, "second": place % 40, "pairs": place + 1} for place in range(1_600)
+        {"new": place // 40, "baseline": place % 40, "pairs": place + 1} for place in range(1_600)
     ]
     found = SystemComparison.model_validate(
-        {"pairs": lines, "unpaired_a": 0, "unpaired_b": 0, "by_text": 0, "differences": differences,
-         "verdicts": [{"first": a, "second": b, "pairs": 9} for a in words for b in words],
+        {"pairs": lines, "unpaired_new": 0, "unpaired_baseline": 0, "by_text": 0,
+         "differences": differences,
+         "verdicts": [{"new": a, "baseline": b, "pairs": 9} for a in words for b in words],
          "changes": changes, "histogram": {"low": -1, "high": 1, "counts": [9] * 20},
          "density": cells}
     )  # fmt: skip

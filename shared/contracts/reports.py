@@ -138,17 +138,17 @@ class ScoreSplit(Message):
 
 
 class ComponentDifference(Message):
-    """Compares one number of two systems, on texts where both have it. The first system is the
-    report's, the second `against`. Differences are first - second."""
+    """Compares one number of two systems, on texts where both have it. The new system is the
+    report's, the baseline is `against`. Differences are new - baseline."""
 
     component: Annotated[str, Word] = Field(description="`score`, or the component's name")
     pairs: Count = Field(description="number of pairs where both systems have this component")
     difference: Interval = Field(
-        description="mean of first - second, in units of the component, with its interval "
+        description="mean of new - baseline, in units of the component, with its interval "
         "over texts; above 0, the report's own results have the larger number"
     )
-    first: float | None = Field(default=None, description="mean of the first on these pairs")
-    second: float | None = Field(default=None, description="mean of the second on these pairs")
+    new: float | None = Field(default=None, description="mean of the new system on these pairs")
+    baseline: float | None = Field(default=None, description="mean of the baseline on these pairs")
     p_value: PValue | None = Field(
         description="two-sided p-value for a mean difference of 0: the larger of `p_t` and "
         "`p_randomization`; null without pairs, 1 for a single text"
@@ -170,12 +170,12 @@ class ComponentDifference(Message):
         description="p-value of the signed-rank test, if requested; null: no text differs",
     )
     effect: float | None = Field(
-        description="mean of first - second, divided by its standard deviation over pairs; "
+        description="mean of new - baseline, divided by its standard deviation over pairs; "
         "null if that is 0"
     )
-    better: Count = Field(description="pairs whose first has the larger value")
+    higher: Count = Field(description="pairs where the new system has the larger value")
     equal: Count
-    worse: Count = Field(description="pairs whose second has the larger value")
+    lower: Count = Field(description="pairs where the new system has the smaller value")
 
 
 class DifferenceBounds(Message):
@@ -189,8 +189,8 @@ class DifferenceBounds(Message):
 class VerdictChange(Message):
     """The number of pairs with these two verdicts."""
 
-    first: VerdictWord
-    second: VerdictWord
+    new: VerdictWord
+    baseline: VerdictWord
     pairs: Count
 
 
@@ -200,10 +200,8 @@ class ProblemChange(Message):
     problem: Annotated[str, Word] = Field(
         description="code of the problem, as in `problems` of a result"
     )
-    only_first: Count = Field(
-        description="pairs where only the report's own result has the problem"
-    )
-    only_second: Count = Field(
+    only_new: Count = Field(description="pairs where only the report's own result has the problem")
+    only_baseline: Count = Field(
         description="pairs where only the result of `against` has the problem"
     )
     p_value: PValue | None = Field(
@@ -216,12 +214,12 @@ class ProblemChange(Message):
 class ScoreChange(Message):
     """Two results for the same text, one per system, with different scores."""
 
-    first_job: str
-    second_job: str
+    new_job: str
+    baseline_job: str
     custom_id: Annotated[str, Word] | None
-    first: float
-    second: float
-    difference: float = Field(description="first - second")
+    new: float
+    baseline: float
+    difference: float = Field(description="new - baseline")
 
 
 class DifferenceHistogram(Message):
@@ -235,29 +233,29 @@ class DifferenceHistogram(Message):
 class DensityCell(Message):
     """The number of pairs in one cell of a 40 by 40 grid over the score's range."""
 
-    first: int = Field(ge=0, lt=40, description="column of the grid, counted from the lowest score")
-    second: int = Field(ge=0, lt=40, description="row of the grid, counted from the lowest score")
+    new: int = Field(ge=0, lt=40, description="column of the grid, counted from the lowest score")
+    baseline: int = Field(ge=0, lt=40, description="row of the grid, counted from the lowest score")
     pairs: Count
 
 
 class ComparisonSlice(Message):
-    """The pairs in which the first result has the value `value` of the property `by`."""
+    """The pairs in which the new result has the value `value` of the property `by`."""
 
     by: str
     value: str
     pairs: Count = Field(description="pairs where both systems have a score")
-    difference: Interval = Field(description="mean of first - second, with its interval over texts")
+    difference: Interval = Field(description="mean of new - baseline, with its interval over texts")
 
 
 class SystemComparison(Message):
-    """Compares the report's results (first) with those of `against` (second). They are paired by
+    """Compares the report's results (new) with those of `against` (baseline). They are paired by
     `custom_id`, else by text and explained label. Results of one text and label are averaged."""
 
     pairs: Count
-    unpaired_a: Count = Field(
+    unpaired_new: Count = Field(
         description="results of the report that match no result of `against`, and are left out"
     )
-    unpaired_b: Count = Field(
+    unpaired_baseline: Count = Field(
         description="results of `against` that match no result of the report, and are left out"
     )
     left_out: dict[str, int] = Field(
@@ -271,11 +269,11 @@ class SystemComparison(Message):
     by_text: Count | None = Field(
         default=None, description="pairs matched by text and label, without a common custom_id"
     )
-    undefined_a: Count = Field(
-        default=0, description="pairs where only the first has no score, or failed"
+    undefined_new: Count = Field(
+        default=0, description="pairs where only the new system has no score, or failed"
     )
-    undefined_b: Count = Field(
-        default=0, description="pairs where only the second has no score, or failed"
+    undefined_baseline: Count = Field(
+        default=0, description="pairs where only the baseline has no score, or failed"
     )
     bounds: DifferenceBounds | None = Field(
         default=None, description="null if there are no pairs, or if the score has no range"

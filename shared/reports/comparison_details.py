@@ -28,22 +28,22 @@ BINS = 20
 
 @dataclass(frozen=True)
 class ScoredPair:
-    """One text scored under both systems, with the first result of each side. `first` and `second`
+    """One text scored under both systems, with the first result of each side. `new` and `baseline`
     are mean scores, or None if undefined."""
 
-    first_row: Scored[Any, Any]
-    second_row: Scored[Any, Any]
-    first: float | None
-    second: float | None
+    new_row: Scored[Any, Any]
+    baseline_row: Scored[Any, Any]
+    new: float | None
+    baseline: float | None
 
 
 def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
     """Return the bounds, changes and histograms of a comparison of two systems. `scale` holds the
     lowest and highest possible score."""
     scores = [
-        (pair.first, pair.second)
+        (pair.new, pair.baseline)
         for pair in pairs
-        if pair.first is not None and pair.second is not None
+        if pair.new is not None and pair.baseline is not None
     ]
     values = np.array(scores, dtype=np.float64).reshape(-1, 2)
     least, most = scale
@@ -55,8 +55,8 @@ def details_of(pairs: Sequence[ScoredPair], scale: Bounds) -> dict[str, Any]:
         counts = np.bincount(indices.clip(0, BINS - 1), minlength=BINS)
         histogram = DifferenceHistogram(low=-width, high=width, counts=tuple(counts.tolist()))
     return {
-        "undefined_a": sum(p.first is None and p.second is not None for p in pairs),
-        "undefined_b": sum(p.second is None and p.first is not None for p in pairs),
+        "undefined_new": sum(p.new is None and p.baseline is not None for p in pairs),
+        "undefined_baseline": sum(p.baseline is None and p.new is not None for p in pairs),
         "bounds": bounds_of(pairs, scale),
         "verdicts": _verdicts(pairs),
         "changes": _changes(pairs),
@@ -71,8 +71,8 @@ def bounds_of(pairs: Sequence[ScoredPair], scale: Bounds) -> DifferenceBounds | 
     least, most = scale
     if not pairs or least is None or most is None:
         return None
-    low = [_or(pair.first, least) - _or(pair.second, most) for pair in pairs]
-    high = [_or(pair.first, most) - _or(pair.second, least) for pair in pairs]
+    low = [_or(pair.new, least) - _or(pair.baseline, most) for pair in pairs]
+    high = [_or(pair.new, most) - _or(pair.baseline, least) for pair in pairs]
     return DifferenceBounds(
         low=math.fsum(low) / len(low), high=math.fsum(high) / len(high), pairs=len(pairs)
     )
@@ -84,31 +84,31 @@ def _or(value: float | None, default: float) -> float:
 
 def _verdicts(pairs: Sequence[ScoredPair]) -> tuple[VerdictChange, ...]:
     counts = Counter(
-        (first, second)
+        (new, baseline)
         for pair in pairs
-        if (first := pair.first_row.report.verdict) is not None
-        and (second := pair.second_row.report.verdict) is not None
+        if (new := pair.new_row.report.verdict) is not None
+        and (baseline := pair.baseline_row.report.verdict) is not None
     )
     return tuple(
-        VerdictChange(first=first, second=second, pairs=count)
-        for (first, second), count in sorted(counts.items())
+        VerdictChange(new=new, baseline=baseline, pairs=count)
+        for (new, baseline), count in sorted(counts.items())
     )
 
 
 def _changes(pairs: Sequence[ScoredPair]) -> tuple[ScoreChange, ...]:
     changes = [
         ScoreChange(
-            first_job=pair.first_row.job_id,
-            second_job=pair.second_row.job_id,
-            custom_id=pair.first_row.custom_id,
-            first=pair.first,
-            second=pair.second,
-            difference=pair.first - pair.second,
+            new_job=pair.new_row.job_id,
+            baseline_job=pair.baseline_row.job_id,
+            custom_id=pair.new_row.custom_id,
+            new=pair.new,
+            baseline=pair.baseline,
+            difference=pair.new - pair.baseline,
         )
         for pair in pairs
-        if pair.first is not None and pair.second is not None and pair.first != pair.second
+        if pair.new is not None and pair.baseline is not None and pair.new != pair.baseline
     ]
-    changes.sort(key=lambda row: (-abs(row.difference), row.custom_id or "", row.first_job))
+    changes.sort(key=lambda row: (-abs(row.difference), row.custom_id or "", row.new_job))
     return tuple(changes[:MOST_CHANGES])
 
 
@@ -119,6 +119,6 @@ def density_of(values: Any, scale: Bounds) -> tuple[DensityCell, ...]:
     indices = np.floor((values - least) / (most - least) * GRID).astype(np.int64)
     counts = Counter(map(tuple, indices.clip(0, GRID - 1).tolist()))
     return tuple(
-        DensityCell(first=first, second=second, pairs=count)
-        for (first, second), count in sorted(counts.items())
+        DensityCell(new=new, baseline=baseline, pairs=count)
+        for (new, baseline), count in sorted(counts.items())
     )

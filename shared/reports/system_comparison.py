@@ -44,37 +44,37 @@ NO_PAIR = (
 class TextPair:
     """The results of both systems on one text."""
 
-    first: tuple[Row, ...]
-    second: tuple[Row, ...]
+    new: tuple[Row, ...]
+    baseline: tuple[Row, ...]
 
 
 @dataclass(frozen=True)
 class Pairing:
     pairs: tuple[TextPair, ...]
-    unpaired_a: int
-    unpaired_b: int
+    unpaired_new: int
+    unpaired_baseline: int
     conflicting: int  # results that share a custom_id but not the text
     by_text: int  # pairs of one text and label without a common custom_id
 
 
 @dataclass(frozen=True)
 class SystemResults:
-    """The results of two systems, `first` and `second`. `over` is the object that computes
+    """The results of two systems, `new` and `baseline`. `over` is the object that computes
     statistics. `failed` maps the custom id of each failed line of the two systems to its text, or
     to None if the text is unknown."""
 
     over: BatchStatistics[Any]
-    first: Sequence[Row]
-    second: Sequence[Row]
+    new: Sequence[Row]
+    baseline: Sequence[Row]
     failed: tuple[Mapping[str, str | None], Mapping[str, str | None]] = ({}, {})
 
     def comparison(self, request: Against) -> SystemComparison:
         """Compare the systems. Raises BadInput if they were not scored in the same way."""
-        check_compatible(self.first, self.second)
+        check_compatible(self.new, self.baseline)
         pairing = self.paired()
         # pairs with equal requests and reports count once
         indices, repeats = without_repeats(
-            [(_contents(pair.first), _contents(pair.second)) for pair in pairing.pairs]
+            [(_contents(pair.new), _contents(pair.baseline)) for pair in pairing.pairs]
         )
         pairs = [pairing.pairs[index] for index in indices]
         tested = []
@@ -90,8 +90,8 @@ class SystemResults:
         slices = [row for by in self.over.request.by for row in self._slices(by, score, pairs)]
         return SystemComparison(
             pairs=len(pairs),
-            unpaired_a=pairing.unpaired_a,
-            unpaired_b=pairing.unpaired_b,
+            unpaired_new=pairing.unpaired_new,
+            unpaired_baseline=pairing.unpaired_baseline,
             differences=tuple(
                 _difference(
                     part,
@@ -113,11 +113,11 @@ class SystemResults:
     def _problems(self, pairs: Sequence[TextPair]) -> tuple[ProblemChange, ...]:
         """Test for each problem whether both systems have it equally often. P-values are adjusted
         by Holm."""
-        keys = self.over.keys([pair.first[0] for pair in pairs])
+        keys = self.over.keys([pair.new[0] for pair in pairs])
         tested = []
         for code in self.over.metric.problems:
             gaps = np.array(
-                [_share_with(code, pair.first) - _share_with(code, pair.second) for pair in pairs],
+                [_share_with(code, pair.new) - _share_with(code, pair.baseline) for pair in pairs],
                 dtype=np.float64,
             )
             if gaps.any():
@@ -127,8 +127,8 @@ class SystemResults:
         return tuple(
             ProblemChange(
                 problem=code,
-                only_first=test.better,
-                only_second=test.worse,
+                only_new=test.higher,
+                only_baseline=test.lower,
                 p_value=test.test.p_value,
                 p_adjusted=None if test.test.p_value is None else next(adjusted),
             )
@@ -138,22 +138,22 @@ class SystemResults:
     def _details(
         self, score: ReportPart, pairs: Sequence[TextPair], pairing: Pairing
     ) -> dict[str, Any]:
-        paired = {id(row) for pair in pairing.pairs for row in (*pair.first, *pair.second)}
+        paired = {id(row) for pair in pairing.pairs for row in (*pair.new, *pair.baseline)}
         details = details_of(
             [
                 ScoredPair(
-                    min(pair.first, key=lambda row: row.job_id),
-                    min(pair.second, key=lambda row: row.job_id),
-                    score.mean(pair.first),
-                    score.mean(pair.second),
+                    min(pair.new, key=lambda row: row.job_id),
+                    min(pair.baseline, key=lambda row: row.job_id),
+                    score.mean(pair.new),
+                    score.mean(pair.baseline),
                 )
                 for pair in pairs
             ],
             score.bounds,
         )
         sides = (
-            ("undefined_a", self.failed[0], self.second),
-            ("undefined_b", self.failed[1], self.first),
+            ("undefined_new", self.failed[0], self.baseline),
+            ("undefined_baseline", self.failed[1], self.new),
         )
         for name, failed, scored in sides:
             details[name] += sum(
@@ -174,7 +174,7 @@ class SystemResults:
     ) -> list[ComparisonSlice]:
         groups: dict[str, list[TextPair]] = {}
         for pair in pairs:
-            row = min(pair.first, key=lambda row: row.job_id)
+            row = min(pair.new, key=lambda row: row.job_id)
             if (value := value_of(self.over, row, by)) is not None:
                 groups.setdefault(value, []).append(pair)
         if not FEWEST <= len(groups) <= MOST:
@@ -190,23 +190,23 @@ class SystemResults:
     def paired(self) -> Pairing:
         """Pair results by a common custom_id with the same text, and the remaining results by text
         and explained label."""
-        theirs = {row.custom_id: row for row in self.second if row.custom_id is not None}
-        same_id = [(row, theirs[row.custom_id]) for row in self.first if row.custom_id in theirs]
+        theirs = {row.custom_id: row for row in self.baseline if row.custom_id is not None}
+        same_id = [(row, theirs[row.custom_id]) for row in self.new if row.custom_id in theirs]
         agreeing = []
         for a, b in same_id:
             texts = {self.over.text_of(a), self.over.text_of(b)}
             if None in texts or len(texts) == 1:
                 agreeing.append((a, b))
         paired = {id(row) for pair in agreeing for row in pair}
-        first = self._by_text(row for row in self.first if id(row) not in paired)
-        second = self._by_text(row for row in self.second if id(row) not in paired)
-        common = [key for key in first if key in second]
+        new = self._by_text(row for row in self.new if id(row) not in paired)
+        baseline = self._by_text(row for row in self.baseline if id(row) not in paired)
+        common = [key for key in new if key in baseline]
         pairs = [TextPair((a,), (b,)) for a, b in agreeing]
-        pairs += [TextPair(tuple(first[key]), tuple(second[key])) for key in common]
+        pairs += [TextPair(tuple(new[key]), tuple(baseline[key])) for key in common]
         return Pairing(
             tuple(pairs),
-            len(self.first) - sum(len(pair.first) for pair in pairs),
-            len(self.second) - sum(len(pair.second) for pair in pairs),
+            len(self.new) - sum(len(pair.new) for pair in pairs),
+            len(self.baseline) - sum(len(pair.baseline) for pair in pairs),
             len(same_id) - len(agreeing),
             len(common),
         )
@@ -223,17 +223,17 @@ class SystemResults:
     def _differences(self, part: ReportPart, pairs: Sequence[TextPair]) -> tuple[Floats, list[str]]:
         differences, rows = [], []
         for pair in pairs:
-            a, b = part.mean(pair.first), part.mean(pair.second)
+            a, b = part.mean(pair.new), part.mean(pair.baseline)
             if a is not None and b is not None:
                 differences.append(a - b)
-                rows.append(pair.first[0])
+                rows.append(pair.new[0])
         return np.array(differences, dtype=np.float64), self.over.keys(rows)
 
     def _warnings(self, pairing: Pairing, repeats: int, score: PairedTest) -> Iterator[str]:
         if not pairing.pairs:
             yield NO_PAIR
         shared = sum(
-            not {row.job_id for row in pair.first}.isdisjoint(row.job_id for row in pair.second)
+            not {row.job_id for row in pair.new}.isdisjoint(row.job_id for row in pair.baseline)
             for pair in pairing.pairs
         )
         if shared:
@@ -266,10 +266,10 @@ def over_systems(comparisons: Sequence[SystemComparison]) -> list[SystemComparis
     return results
 
 
-def check_compatible(first: Sequence[Row], second: Sequence[Row]) -> None:
+def check_compatible(new: Sequence[Row], baseline: Sequence[Row]) -> None:
     """Raise BadInput if the systems were scored with different versions, variants or null
     distributions."""
-    ours, theirs = origins_of(first), origins_of(second)
+    ours, theirs = origins_of(new), origins_of(baseline)
     for name in COMPARABLE:
         if ours[name] and theirs[name] and ours[name] != theirs[name]:
             kinds = [", ".join(sorted(origins[name])) for origins in (ours, theirs)]
@@ -306,7 +306,7 @@ def _difference(
     p_adjusted: float | None,
     p_wilcoxon: float | None,
 ) -> ComponentDifference:
-    scores = [(part.mean(pair.first), part.mean(pair.second)) for pair in pairs]
+    scores = [(part.mean(pair.new), part.mean(pair.baseline)) for pair in pairs]
     defined = [(a, b) for a, b in scores if a is not None and b is not None]
     means = [math.fsum(values) / len(defined) for values in zip(*defined, strict=True)]
     return ComponentDifference(
@@ -319,10 +319,10 @@ def _difference(
         p_adjusted=p_adjusted,
         p_wilcoxon=p_wilcoxon,
         effect=test.effect,
-        better=test.better,
+        higher=test.higher,
         equal=test.equal,
-        worse=test.worse,
-        **dict(zip(("first", "second"), means, strict=False)),
+        lower=test.lower,
+        **dict(zip(("new", "baseline"), means, strict=False)),
     )
 
 

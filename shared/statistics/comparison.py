@@ -138,15 +138,15 @@ def _signed_sums(patterns: NDArray[np.uint8], values: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class PairedTest:
-    """The test of two systems on the same texts. Differences are first - second. Undefined fields
+    """The test of two systems on the same texts. Differences are new - baseline. Undefined fields
     are None."""
 
     difference: IntervalEstimate
     test: MeanTest
     effect: float | None  # mean difference in its standard deviations; None where they are equal
-    better: int
+    higher: int  # where new is larger
     equal: int
-    worse: int
+    lower: int
 
 
 def paired(
@@ -156,7 +156,7 @@ def paired(
     bounds: Bounds = (None, None),
     how: Resampling | None = None,
 ) -> PairedTest:
-    """Test the differences (first - second) of two systems on the same texts."""
+    """Test the differences (new - baseline) of two systems on the same texts."""
     how = how or Resampling()
     rows, _ = defined_rows(differences, keys)
     values = rows.values
@@ -165,9 +165,9 @@ def paired(
         difference=mean(name, differences, keys, bounds, how),
         test=mean_test(rows, 0.0, how.seed, name),
         effect=float(np.mean(values)) / deviation if deviation > SAME else None,
-        better=int(np.count_nonzero(values > 0)),
+        higher=int(np.count_nonzero(values > 0)),
         equal=int(np.count_nonzero(values == 0)),
-        worse=int(np.count_nonzero(values < 0)),
+        lower=int(np.count_nonzero(values < 0)),
     )
 
 

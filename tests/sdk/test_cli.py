@@ -332,14 +332,20 @@ def test_a_rule_decides_how_a_comparison_ends(
     one = {"component": "score", "pairs": 3, "difference": ends, "p_value": 1e-4}
     for name in ("p_t", "p_randomization", "p_wilcoxon", "effect"):
         one[name] = None
-    one |= {"better": 0, "equal": 1, "worse": 2, "p_adjusted": 4e-4}
-    comparison = {"pairs": 3, "unpaired_a": 0, "unpaired_b": 1, "left_out": {}, "warnings": []}
+    one |= {"higher": 0, "equal": 1, "lower": 2, "p_adjusted": 4e-4}
+    comparison = {
+        "pairs": 3,
+        "unpaired_new": 0,
+        "unpaired_baseline": 1,
+        "left_out": {},
+        "warnings": [],
+    }
     report["result"]["comparison"] = comparison | {"differences": [one]}
     typed.changed["POST /v1/reports"] = report
     typed.asked.clear()
     assert main(["compare", BATCH, BATCH]) == 0
     assert typed.asked.count("GET /v1/batches/ID") == 1  # of each batch once
-    assert "B explains better than A" in capsys.readouterr().out
+    assert "the baseline explains better than the new batch" in capsys.readouterr().out
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == WORSE
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == WRONG
@@ -357,11 +363,11 @@ def test_a_rule_decides_how_a_comparison_ends(
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 1
     assert "is cancelled, so lines may be missing" in capsys.readouterr().err
     typed.changed["GET /v1/batches/ID"] = complete
-    one |= {"better": 0, "equal": 3, "worse": 0}
+    one |= {"higher": 0, "equal": 3, "lower": 0}
     one["difference"] = ends | {"value": 0.0, "low": -0.9, "high": 0.9}
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == 0
     assert "no change: all 3 scores are identical" in capsys.readouterr().err
-    comparison |= {"pairs": 0, "unpaired_a": 0, "unpaired_b": 4}
+    comparison |= {"pairs": 0, "unpaired_new": 0, "unpaired_baseline": 4}
     report["result"]["comparison"] = comparison | {"differences": [one]}
     capsys.readouterr()
     assert main(["compare", f"{BATCH}:metadata.writer=z", BATCH]) == 1
@@ -383,8 +389,8 @@ def test_a_file_that_cannot_be_written_has_its_own_name(
         (4, 0, [], 0),
         (6, 6, [], 0),
         (0, 6, [], 0),
-        (0, 0, [{"first": "not_tested", "second": "holds_up", "pairs": 5}], WORSE),
-        (0, 0, [{"first": "not_tested", "second": "not_tested", "pairs": 5}], 0),
+        (0, 0, [{"new": "not_tested", "baseline": "holds_up", "pairs": 5}], WORSE),
+        (0, 0, [{"new": "not_tested", "baseline": "not_tested", "pairs": 5}], 0),
     ],
 )
 def test_a_batch_that_loses_its_scores_is_worse(
@@ -397,11 +403,17 @@ def test_a_batch_that_loses_its_scores_is_worse(
 ) -> None:
     report = recorded("report_hatexscore")
     ends = {"value": 0.0, "low": -0.9, "high": 0.9, "of": 1, "clusters": 1}
-    score = {"component": "score", "pairs": 1, "difference": ends, "better": 0, "equal": 1}
+    score = {"component": "score", "pairs": 1, "difference": ends, "higher": 0, "equal": 1}
     names = ("p_value", "p_t", "p_randomization", "p_wilcoxon", "effect", "p_adjusted")
-    score |= dict.fromkeys(names) | {"worse": 0}
-    counts = {"pairs": 12, "unpaired_a": 0, "unpaired_b": 0, "left_out": {}, "warnings": []}
-    counts |= {"undefined_a": lost, "undefined_b": gained, "verdicts": verdicts}
+    score |= dict.fromkeys(names) | {"lower": 0}
+    counts = {
+        "pairs": 12,
+        "unpaired_new": 0,
+        "unpaired_baseline": 0,
+        "left_out": {},
+        "warnings": [],
+    }
+    counts |= {"undefined_new": lost, "undefined_baseline": gained, "verdicts": verdicts}
     report["result"]["comparison"] = counts | {"differences": [score]}
     typed.changed["POST /v1/reports"] = report
     assert main(["compare", BATCH, BATCH, "--fail-if", "high < 0"]) == code

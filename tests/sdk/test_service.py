@@ -274,7 +274,7 @@ def test_two_batches_are_compared(ts: Touchstone) -> None:
     assert score.difference.value == pytest.approx(means[0] - means[1])
     turned = ts.compare(b, a).differences[0]
     assert turned.difference.value == pytest.approx(-(score.difference.value or 0))
-    assert (turned.better, turned.worse) == (score.worse, score.better)
+    assert (turned.higher, turned.lower) == (score.lower, score.higher)
     by_jobs = ts.reports.make("hatexscore", batch=a.id, resamples=100)
     assert by_jobs.scored == 6
 

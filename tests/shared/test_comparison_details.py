@@ -41,14 +41,17 @@ def test_details_hold_what_they_say(values: list[tuple[float | None, float | Non
     assert sum(one.pairs for one in found["verdicts"]) == len(values)
     sizes = [abs(one.difference) for one in found["changes"]]
     assert sizes == sorted(sizes, reverse=True)
-    assert found["undefined_a"] == sum(a is None and b is not None for a, b in values)
+    assert found["undefined_new"] == sum(a is None and b is not None for a, b in values)
 
 
 @given(st.lists(st.tuples(scores, scores), min_size=1, max_size=20))
 def test_swapped_sides_change_sign(values: list[tuple[float | None, float | None]]) -> None:
     one = details_of([pair(*both) for both in values], UNIT)
     other = details_of([pair(*both[::-1]) for both in values], UNIT)
-    assert (one["undefined_a"], one["undefined_b"]) == (other["undefined_b"], other["undefined_a"])
+    assert (one["undefined_new"], one["undefined_baseline"]) == (
+        other["undefined_baseline"],
+        other["undefined_new"],
+    )
     assert abs(one["bounds"].low + other["bounds"].high) < 1e-9
-    cells = {(cell.first, cell.second, cell.pairs) for cell in one["density"]}
-    assert cells == {(cell.second, cell.first, cell.pairs) for cell in other["density"]}
+    cells = {(cell.new, cell.baseline, cell.pairs) for cell in one["density"]}
+    assert cells == {(cell.baseline, cell.new, cell.pairs) for cell in other["density"]}

@@ -59,7 +59,7 @@ def test_the_other_way_round_is_the_same_with_the_sign_turned() -> None:
     one, other = (compared(*both).differences[0] for both in ((first, second), (second, first)))
     assert one.difference.value == pytest.approx(-(other.difference.value or 0))
     assert one.effect == pytest.approx(-(other.effect or 0))
-    assert (one.better, one.worse) == (other.worse, other.better)
+    assert (one.higher, one.lower) == (other.lower, other.higher)
     assert one.p_t == pytest.approx(other.p_t)
     assert one.p_randomization == pytest.approx(other.p_randomization)
 
@@ -93,7 +93,7 @@ def test_pairs_by_custom_id_then_by_text() -> None:
     first = [result("a", 0.5, "1"), result("b", 0.7, "2"), result("c", 0.1, "3")]
     second = [result("B", 0.2, "9"), result("a", 0.25, "1"), result("d", 0.0, "3")]
     found = compared(first, second)
-    assert (found.pairs, found.unpaired_a, found.unpaired_b) == (2, 1, 1)
+    assert (found.pairs, found.unpaired_new, found.unpaired_baseline) == (2, 1, 1)
     assert found.differences[0].difference.value == pytest.approx(0.375)
     assert (
         "1 custom_id of both systems: the texts differ, so these lines are not paired"
@@ -105,7 +105,7 @@ def test_several_results_of_one_text_are_averaged() -> None:
     first = [result("a", 0.5), result("a", 0.7), result("b", 0.4)]
     second = [result("a", 0.3), result("b", 0.1)]
     found = compared(first, second)
-    assert (found.pairs, found.unpaired_a) == (2, 0)
+    assert (found.pairs, found.unpaired_new) == (2, 0)
     assert found.differences[0].difference.value == pytest.approx(0.3)
 
 

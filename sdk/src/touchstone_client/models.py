@@ -2127,11 +2127,11 @@ class ProblemChange(Message):
     problem: Annotated[
         str, Field(description='code of the problem, as in `problems` of a result')
     ]
-    only_first: Annotated[
+    only_new: Annotated[
         int,
         Field(description="pairs where only the report's own result has the problem"),
     ]
-    only_second: Annotated[
+    only_baseline: Annotated[
         int,
         Field(description='pairs where only the result of `against` has the problem'),
     ]
@@ -2497,12 +2497,12 @@ class Scenario(Message):
 
 
 class ScoreChange(Message):
-    first_job: str
-    second_job: str
+    new_job: str
+    baseline_job: str
     custom_id: str | None
-    first: float
-    second: float
-    difference: Annotated[float, Field(description='first - second')]
+    new: float
+    baseline: float
+    difference: Annotated[float, Field(description='new - baseline')]
 
 
 class ScoreCompletions(Message):
@@ -2798,8 +2798,8 @@ class DifferenceBounds(Message):
 
 
 class VerdictChange(Message):
-    first: Literal['holds_up', 'problem_found', 'not_tested']
-    second: Literal['holds_up', 'problem_found', 'not_tested']
+    new: Literal['holds_up', 'problem_found', 'not_tested']
+    baseline: Literal['holds_up', 'problem_found', 'not_tested']
     pairs: int
 
 
@@ -2810,10 +2810,10 @@ class DifferenceHistogram(Message):
 
 
 class DensityCell(Message):
-    first: Annotated[
+    new: Annotated[
         int, Field(description='column of the grid, counted from the lowest score')
     ]
-    second: Annotated[
+    baseline: Annotated[
         int, Field(description='row of the grid, counted from the lowest score')
     ]
     pairs: int
@@ -3358,7 +3358,7 @@ class ComparisonSlice(Message):
     pairs: Annotated[int, Field(description='pairs where both systems have a score')]
     difference: Annotated[
         Interval,
-        Field(description='mean of first - second, with its interval over texts'),
+        Field(description='mean of new - baseline, with its interval over texts'),
     ]
 
 
@@ -3387,14 +3387,14 @@ class ComponentDifference(Message):
     difference: Annotated[
         Interval,
         Field(
-            description="mean of first - second, in units of the component, with its interval over texts; above 0, the report's own results have the larger number"
+            description="mean of new - baseline, in units of the component, with its interval over texts; above 0, the report's own results have the larger number"
         ),
     ]
-    first: Annotated[
-        float | None, Field(description='mean of the first on these pairs')
+    new: Annotated[
+        float | None, Field(description='mean of the new system on these pairs')
     ] = None
-    second: Annotated[
-        float | None, Field(description='mean of the second on these pairs')
+    baseline: Annotated[
+        float | None, Field(description='mean of the baseline on these pairs')
     ] = None
     p_value: Annotated[
         float | None,
@@ -3428,12 +3428,16 @@ class ComponentDifference(Message):
     effect: Annotated[
         float | None,
         Field(
-            description='mean of first - second, divided by its standard deviation over pairs; null if that is 0'
+            description='mean of new - baseline, divided by its standard deviation over pairs; null if that is 0'
         ),
     ]
-    better: Annotated[int, Field(description='pairs whose first has the larger value')]
+    higher: Annotated[
+        int, Field(description='pairs where the new system has the larger value')
+    ]
     equal: int
-    worse: Annotated[int, Field(description='pairs whose second has the larger value')]
+    lower: Annotated[
+        int, Field(description='pairs where the new system has the smaller value')
+    ]
 
 
 class ConsistencyNull(Null):
@@ -5511,13 +5515,13 @@ class StudyPlan(Message):
 
 class SystemComparison(Shown):
     pairs: int
-    unpaired_a: Annotated[
+    unpaired_new: Annotated[
         int,
         Field(
             description='results of the report that match no result of `against`, and are left out'
         ),
     ]
-    unpaired_b: Annotated[
+    unpaired_baseline: Annotated[
         int,
         Field(
             description='results of `against` that match no result of the report, and are left out'
@@ -5540,11 +5544,12 @@ class SystemComparison(Shown):
             description='pairs matched by text and label, without a common custom_id'
         ),
     ] = None
-    undefined_a: Annotated[
-        int, Field(description='pairs where only the first has no score, or failed')
+    undefined_new: Annotated[
+        int,
+        Field(description='pairs where only the new system has no score, or failed'),
     ] = 0
-    undefined_b: Annotated[
-        int, Field(description='pairs where only the second has no score, or failed')
+    undefined_baseline: Annotated[
+        int, Field(description='pairs where only the baseline has no score, or failed')
     ] = 0
     bounds: Annotated[
         DifferenceBounds | None,

@@ -457,7 +457,7 @@ async def _rows(
 
     def read(connection: Connection) -> tuple[list[PairRow], int]:
         pairs = [
-            (change["custom_id"], change["second_job"], change["first_job"]) for change in largest
+            (change["custom_id"], change["baseline_job"], change["new_job"]) for change in largest
         ]
         both = [job for _, *jobs in pairs for job in jobs]
         known = result_pairs.jobs_of(connection, wanted.tenant, both)

@@ -96,7 +96,7 @@ class CompareContext:
 def compare_context(
     metric: MetricContract, result: Json, names: tuple[str, str], address: str
 ) -> CompareContext:
-    """Return the data of the comparison page. In `result`, the first system is the right side.
+    """Return the data of the comparison page. In `result`, the new system is the right side.
     `names` are (left, right)."""
     known = terms().of(metric.name)
     return CompareContext(
@@ -108,13 +108,13 @@ def compare_context(
         problems=[
             ProblemRow(
                 metric.problems.get(problem["problem"], problem["problem"]),
-                problem["only_second"],
-                problem["only_first"],
+                problem["only_baseline"],
+                problem["only_new"],
                 problem["p_adjusted"],
             )
             for problem in result.get("problems", ())
         ],
-        verdicts={(cell["second"], cell["first"]): cell["pairs"] for cell in result["verdicts"]},
+        verdicts={(cell["baseline"], cell["new"]): cell["pairs"] for cell in result["verdicts"]},
         slices=_slices(result["slices"], metric.score_range),
         found=result,
         address=address,
@@ -154,7 +154,7 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
         for problem in result.get("problems", ())
         if problem["p_adjusted"] is not None
         and problem["p_adjusted"] <= LEVEL
-        and problem["only_first"] > problem["only_second"]
+        and problem["only_new"] > problem["only_baseline"]
     ]
     higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
     is_better = (result["differences"][0]["difference"]["value"] > 0) == higher_is_better
@@ -162,7 +162,7 @@ def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_cl
         return f"Do not switch: {old} explains better than {new}."
     if more:
         phrase = metric.problems.get(more[0]["problem"], more[0]["problem"])
-        only_new, only_old = more[0]["only_first"], more[0]["only_second"]
+        only_new, only_old = more[0]["only_new"], more[0]["only_baseline"]
         return (
             f"Do not switch yet: {new} alone has the problem “{phrase}” in {only_new:,} of the "
             f"pairs, and {old} alone in {only_old:,}."
@@ -186,7 +186,7 @@ def _numbers(score: Json, gap: Json, old: str, new: str, p: float | None) -> str
     return (
         f"Over {counted(score['pairs'], 'pair')} the mean score of {new} is "
         f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{p_words}. "
-        f"The score rises in {counted(score['better'], 'pair')} and falls in {score['worse']:,}."
+        f"The score rises in {counted(score['higher'], 'pair')} and falls in {score['lower']:,}."
     )
 
 

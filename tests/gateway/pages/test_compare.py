@@ -71,7 +71,7 @@ def test_the_numbers_are_the_reports_and_verdicts_lead_to_their_pairs(
         found = connection.execute(query).scalar_one()["comparison"]
     score = found["differences"][0]
     assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
-    assert (score["first"] - score["second"]) == pytest.approx(score["difference"]["value"])
+    assert (score["new"] - score["baseline"]) == pytest.approx(score["difference"]["value"])
     assert f"is {score['difference']['value']:.3f} higher" in html
     assert "not corrected for the number of comparisons)" in html
     assert "2 of 8 pairs lack a score on at least one side" in html
@@ -209,13 +209,13 @@ def test_batches_are_called_by_their_files_and_by_their_ids_where_these_are_equa
 def a_comparison(value: float, p: float, *problems: tuple[str, int, int, float]) -> dict[str, Any]:
     """Of 300 pairs, 166 with a score on both sides. problems: code, new alone, old alone, p."""
     gap = {"value": value, "low": value - 0.024, "high": value + 0.028, "clusters": 166, "of": 166}
-    named = ("problem", "only_first", "only_second", "p_adjusted")
+    named = ("problem", "only_new", "only_baseline", "p_adjusted")
     return {
         "pairs": 300, "verdicts": [], "slices": [],
         "bounds": {"pairs": 300, "low": -0.41, "high": 0.43},
         "problems": [dict(zip(named, one, strict=True)) for one in problems],
         "differences": [
-            {"component": "score", "difference": gap, "pairs": 166, "better": 12, "worse": 9}
+            {"component": "score", "difference": gap, "pairs": 166, "higher": 12, "lower": 9}
             | {"p_value": p / 3, "p_adjusted": p}
         ],
     }  # fmt: skip

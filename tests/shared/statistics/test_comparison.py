@@ -114,7 +114,7 @@ def test_mcnemar_for_shares_that_are_single() -> None:
     differences = np.array([1.0] * 8 + [-1.0] * 2 + [0.0] * 3)
     found = paired("x", differences)
     assert found.test.p_randomization == pytest.approx(stats.binomtest(8, 10).pvalue)
-    assert (found.better, found.equal, found.worse) == (8, 3, 2)
+    assert (found.higher, found.equal, found.lower) == (8, 3, 2)
 
 
 def test_two_systems() -> None:

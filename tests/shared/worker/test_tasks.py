@@ -218,7 +218,7 @@ def test_another_system_s_jobs_are_compared_and_what_they_lack_is_counted(engine
     result = reported(engine, jobs=ours, against={"jobs": theirs}).result
     assert result is not None
     found = result["comparison"]
-    assert (found["pairs"], found["unpaired_a"], found["unpaired_b"]) == (2, 1, 0)
+    assert (found["pairs"], found["unpaired_new"], found["unpaired_baseline"]) == (2, 1, 0)
     assert found["left_out"] == {"failed": 1}
     assert found["differences"][0]["component"] == "score"
     assert (found["differences"][0]["p_value"], found["differences"][0]["equal"]) == (1, 2)
@@ -249,7 +249,7 @@ def test_lines_that_failed_count_as_lost_if_the_other_run_scored_them(engine: En
         assert result is not None
         comparison = result["comparison"]
         assert comparison["pairs"] == 1
-        assert (comparison["undefined_a"], comparison["undefined_b"]) == expected
+        assert (comparison["undefined_new"], comparison["undefined_baseline"]) == expected
 
 
 def test_a_further_study_is_planned_from_the_results_and_from_both_systems(engine: Engine) -> None:

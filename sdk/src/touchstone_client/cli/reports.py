@@ -24,6 +24,7 @@ from touchstone_client.cli.output import DONE, REFUSED, WORSE, Output, WrongUse,
 from touchstone_client.data.addresses import created
 from touchstone_client.errors import BadRequest
 
+DIFFERENCE = "new - baseline"
 WORST = 10
 BIGGEST = 10
 LEAST_P = 0.001  # a smaller p-value is shown as below it
@@ -325,8 +326,8 @@ def compare(
 
     Args:
         new: Id of the new batch, or part of a batch: ID:metadata.KEY=VALUE or ID:model=NAME. The
-            output calls it A.
-        baseline: Id of the baseline batch, or part of it. The output calls it B.
+            output calls it new.
+        baseline: Id of the baseline batch, or part of it.
         by: Differences by metadata.KEY, model, language or verdict.
         fail_if: Exit with code 2 if this condition is true. It may use the difference of the mean
             scores (new minus baseline), the ends low and high of its interval, and p. 'high < 0'
@@ -348,25 +349,24 @@ def compare(
     margin = _margin(rule)
     report = _comparison(ts, first.metric, sides, by, margin)
     comparison = report.comparison
-    counts = ((new, comparison.unpaired_a), (baseline, comparison.unpaired_b))
+    counts = ((new, comparison.unpaired_new), (baseline, comparison.unpaired_baseline))
     none = [name for name, lines in counts if not lines]
-    if none and not comparison.pairs and not comparison.undefined_a:
+    if none and not comparison.pairs and not comparison.undefined_new:
         output.say(f"nothing to compare: there is no result of {' and none of '.join(none)}")
         return REFUSED
     pairs = [_change(change) for change in comparison.changes]
-    titles = {"a": new, "b": baseline, "difference": "a - b"}
+    titles = {"new": new, "baseline": baseline, "difference": "new - baseline"}
     document = comparison.model_dump(mode="json", by_alias=True)
     output.document({**titles, **document, "changes": pairs[:BIGGEST]})
     if not output.is_json:
-        output.line(f"A, the new batch, is {new}; B, the baseline, is {baseline}")
-        output.line(
-            f"this comparison as a web page: /compare?{urlencode({'left': baseline, 'right': new})}"
-        )
+        output.line(f"the new batch is {new}; the baseline is {baseline}")
+        address = urlencode({"left": baseline, "right": new})
+        output.line(f"this comparison as a web page: /compare?{address}")
         output.line(in_words(comparison, is_higher_better=_is_higher_better(first)))
         _show_comparison(comparison, pairs, output)
         if by is not None:
             output.line("")
-            output.table((by, "A - B", "low", "high", "n"), list(_slices(comparison)))
+            output.table((by, DIFFERENCE, "low", "high", "n"), list(_slices(comparison)))
     if rule is None:
         return DONE
     for batch_id, batch in batches.items():
@@ -459,8 +459,9 @@ def _is_higher_better(batch: Any) -> bool:
 def _change(pair: Any) -> dict[str, Any]:
     """Return a pair with its custom id. If the two lines have no common custom id, use the ids of
     their jobs."""
-    name = pair.custom_id or f"{pair.first_job}, {pair.second_job}"
-    return {"custom_id": name, "a": pair.first, "b": pair.second, "difference": pair.difference}
+    name = pair.custom_id or f"{pair.new_job}, {pair.baseline_job}"
+    sides = {"new": pair.new, "baseline": pair.baseline}
+    return {"custom_id": name, **sides, "difference": pair.difference}
 
 
 def in_words(comparison: Any, *, is_higher_better: bool) -> str:
@@ -471,12 +472,16 @@ def in_words(comparison: Any, *, is_higher_better: bool) -> str:
         return "no text has a score in both batches"
     if gap.low is None or gap.high is None or gap.low <= 0 <= gap.high:
         return "the data do not show which of the two explains better"
-    better, other = ("A", "B") if (gap.value > 0) == is_higher_better else ("B", "A")
+    sides = ("the new batch", "the baseline")
+    better, other = sides if (gap.value > 0) == is_higher_better else sides[::-1]
     return f"{better} explains better than {other} by {abs(gap.value):.3f}"
 
 
 def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Output) -> None:
-    alone = f"{comparison.unpaired_a} only in A, {comparison.unpaired_b} only in B"
+    alone = (
+        f"{comparison.unpaired_new} only in the new batch, "
+        f"{comparison.unpaired_baseline} only in the baseline"
+    )
     output.line(f"{comparison.pairs} lines are in both, {alone}")
     for difference in comparison.differences[:1]:
         if (texts := difference.difference.clusters) is not None:
@@ -492,15 +497,15 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
         )
         for gap in comparison.differences
     ]
-    output.line("differences are A minus B: above 0, A has more")
-    output.table(("A - B", "difference", "low", "high", "p", "p by Holm"), rows)
+    output.line("differences are new minus baseline: above 0, the new batch has more")
+    output.table((DIFFERENCE, "difference", "low", "high", "p", "p by Holm"), rows)
     for gap in comparison.differences[:1]:
-        wins = f"{gap.better} higher in A, {gap.worse} higher in B, {gap.equal} equal"
+        wins = f"{gap.higher} higher and {gap.lower} lower in the new batch, {gap.equal} equal"
         output.line(f"{gap.component}: {wins}")
     if pairs:
         output.line("")
         changes = [tuple(pair.values()) for pair in pairs[:BIGGEST]]
-        output.table(("biggest changes", "A", "B", "A - B"), changes)
+        output.table(("biggest changes", "new", "baseline", DIFFERENCE), changes)
     for warning in comparison.warnings:
         output.say(f"warning: {warning}")
 
@@ -508,8 +513,8 @@ def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Outpu
 def _losses(comparison: Any) -> Iterator[tuple[str, int, int]]:
     """Yield (what, lost, gained) for scores and for verdicts other than `not_tested`. A lost one is
     in the baseline but not in the new batch."""
-    yield "lines with a score", comparison.undefined_a, comparison.undefined_b
-    verdicts = [(row.first, row.second, row.pairs) for row in comparison.verdicts or ()]
+    yield "lines with a score", comparison.undefined_new, comparison.undefined_baseline
+    verdicts = [(row.new, row.baseline, row.pairs) for row in comparison.verdicts or ()]
     lost, gained = (
         sum(pairs for *both, pairs in verdicts if both[side] == UNTESTED != both[1 - side])
         for side in (0, 1)
