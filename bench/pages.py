@@ -38,7 +38,7 @@ BATCH = f"batch_{'5' * 32}"
 PATH = f"/batches/{BATCH}"
 LEFT, RIGHT = f"batch_{'a' * 32}", f"batch_{'b' * 32}"
 LEFT_PATH = f"/batches/{LEFT}"  # whose lines have jobs, which alone are judged
-COMPARE = f"/compare?left={LEFT}&right={RIGHT}"
+COMPARE = f"/compare?baseline={LEFT}&new={RIGHT}"
 PAGES = {  # address, milliseconds
     "first": (PATH, 300),
     "by score": (f"{PATH}?sort=score&desc=1", 300),
@@ -194,7 +194,7 @@ def measured(url: str, engine: Engine, rounds: int, lines: int) -> dict[str, dic
     found = {}
     with httpx.Client(base_url=url, timeout=60) as client:
         csrf = CSRF.search(client.get("/compare").text)
-        sides = {"left": LEFT, "right": RIGHT, "csrf": csrf[1] if csrf else ""}
+        sides = {"baseline": LEFT, "new": RIGHT, "csrf": csrf[1] if csrf else ""}
         client.post("/compare", data=sides)
         with engine.begin() as connection:
             connection.execute(text(MADE), {"result": json.dumps(comparison(lines))})

@@ -40,7 +40,7 @@ def addresses(app: Filled, engine: Engine) -> dict[str, list[str]]:
     """Path of a route → addresses of it, over jobs, batches, queues and scores of their own. Where
     keys are asked for is another app: `/login` has none here."""
     old, new = (make_batch(engine, scores)[0] for scores in (OLD, NEW))
-    compared = f"/compare?left={old}&right={new}"
+    compared = f"/compare?baseline={old}&new={new}"
     filled(engine, DEFAULT_TENANT, 20, beta(1, 500), "2.0")
     filled(engine, DEFAULT_TENANT, 2, beta(2, 500, 0.15), "2.0")
     texts = of_one_text(engine)

@@ -165,7 +165,7 @@ def test_they_can_be_used_by_all_on_any_screen(
         client.post("/v1/judgements", json={"job_id": job} | said).raise_for_status()
         client.post(lease, json=ann)
         created(client, f"/queues/{queue}")
-        compared = f"/compare?left={old}&right={new}"
+        compared = f"/compare?baseline={old}&new={new}"
         created(client, compared)
     run_reports(engine)
     for scheme, viewport in screens():

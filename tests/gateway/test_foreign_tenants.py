@@ -146,7 +146,7 @@ def test_what_a_query_names_is_not_there_either(opens: Opens, owned: Owned) -> N
         assert not [one for one in owned.ids.values() if one in rows], path
     batch = owned.ids["batch_id"]
     for path in ("/compare", "/compare/pairs.csv"):
-        assert browser.get(path, params={"left": batch, "right": batch}).status_code == 404, path
+        assert browser.get(path, params={"baseline": batch, "new": batch}).status_code == 404, path
 
 
 def test_a_body_that_names_another_tenants_is_answered_as_one_that_names_nobodys(

@@ -75,17 +75,17 @@ OF_RIGHT = (
     "meta", "judged", "judged_by",
 )  # fmt: skip
 HERE = {"judged_by": "by"}  # `by` of this page is what slices are made by
-OF_PAGE = frozenset({"left", "right", "by", "show", "out"})
+OF_PAGE = frozenset({"baseline", "new", "by", "show", "out"})
 OWN = {
-    "left_verdict": "left verdict",
-    "left_from": "left score from",
-    "left_to": "left score below",
-    "right_from": "right score from",
-    "right_to": "right score below",
+    "baseline_verdict": "left verdict",
+    "baseline_from": "left score from",
+    "baseline_to": "left score below",
+    "new_from": "right score from",
+    "new_to": "right score below",
     "change_from": "right minus left from",
     "change_to": "right minus left below",
 }
-OF_FORM = ("left", "right", OFFER, *PARTS)
+OF_FORM = ("baseline", "new", OFFER, *PARTS)
 FORM_BYTES = 32_768  # sides and filters
 RECENT = 50
 MOST_ROWS = 20
@@ -164,7 +164,7 @@ def _is_known(name: str, value: str) -> bool:
     if name == "verdicts":
         parts = value.split(",")
         return len(parts) == 2 and set(parts) <= set(VERDICTS)
-    if name == "left_verdict":
+    if name == "baseline_verdict":
         return value in VERDICTS
     return name in OWN and as_number(value) is not None
 
@@ -185,8 +185,8 @@ def _filter(
     bounds: tuple[float, float] | None,
 ) -> PairFilter:
     """Return the database filter for pairs of results. The parameter `verdicts` holds both sides'
-    verdicts and overrides `left_verdict`."""
-    verdicts: tuple[str | None, str | None] = (values.get("left_verdict"), None)
+    verdicts and overrides `baseline_verdict`."""
+    verdicts: tuple[str | None, str | None] = (values.get("baseline_verdict"), None)
     if "verdicts" in values:
         first, second = values["verdicts"].split(",")
         verdicts = (first, second)
@@ -194,7 +194,7 @@ def _filter(
         batches[0].tenant,
         (batches[0].id, batches[1].id),
         verdicts=verdicts,
-        scores=(_between(values, "left"), _between(values, "right")),
+        scores=(_between(values, "baseline"), _between(values, "new")),
         differences=_between(values, "change"),
         top=None if bounds is None else float(bounds[1]),
     )
@@ -228,11 +228,11 @@ async def compare_page(request: Request, gateway: Gateway, caller: Viewer) -> Re
 def _named(query: QueryParams) -> list[str]:
     """Return the sides in the page's address. The list is empty if a side is missing, or if the
     form asks which parts can be chosen. Raises BadInput for too many sides."""
-    rights = dict.fromkeys(query.getlist("right"))
-    named = [side for side in (query.get("left", ""), *rights) if side.strip()]
+    rights = dict.fromkeys(query.getlist("new"))
+    named = [side for side in (query.get("baseline", ""), *rights) if side.strip()]
     if len(named) > MOST_FURTHER + 2:
         raise BadInput(f"compare at most {MOST_FURTHER + 1} systems with one baseline")
-    has_all = len(named) > 1 and query.get("left", "").strip() and not query.get(OFFER)
+    has_all = len(named) > 1 and query.get("baseline", "").strip() and not query.get(OFFER)
     return named if has_all else []
 
 
@@ -309,9 +309,9 @@ async def _form(
     recent, _ = await gateway.in_ledger(lambda connection: batches.page_of(connection, wanted))
     ended_ones = [batch for batch in recent if batch.is_final and batch.metric in metrics()]
     sent = request.query_params
-    right, *more = list(dict.fromkeys(side.strip() for side in sent.getlist("right"))) or [""]
-    form = CompareForm({"left": sent.get("left", "").strip(), "right": right}, more)
-    names = ("left", "right", "more")
+    right, *more = list(dict.fromkeys(side.strip() for side in sent.getlist("new"))) or [""]
+    form = CompareForm({"baseline": sent.get("baseline", "").strip(), "new": right}, more)
+    names = ("baseline", "new", "more")
     refused = {} if fault is None else {names[min(fault[0], 2)]: fault[1]}
     offered = {
         name: await parts_of_batch(form.batch(name), gateway, caller)
@@ -473,7 +473,7 @@ async def pairs_file(request: Request, gateway: Gateway, caller: Viewer) -> Resp
     """Return the selected pairs of results as a file, largest change first, without texts."""
     check_scope(caller, "batch")
     query = request.query_params
-    named = [query.get(name, "") for name in ("left", "right")]
+    named = [query.get(name, "") for name in ("baseline", "new")]
     left, right = [await side_of(side, gateway, caller) for side in named]
     if why := conflict(left, [right]):
         raise NoReport(why)

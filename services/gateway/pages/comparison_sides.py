@@ -30,7 +30,7 @@ from shared.ledger.batches import Batch
 MOST_NAME = 512  # characters of a model's name, or of a value
 OWN = "metadata."
 OFFER = "offer"  # asks for the form with the parts of the chosen batches
-PARTS = {"left_part": "left", "right_part": "right"}  # fields of the form
+PARTS = {"baseline_part": "baseline", "new_part": "new"}  # fields of the form
 SPLIT = TypeAdapter[str](SplitKey)
 SHORT = 6
 MOST_KEYS = 8  # of metadata, of which a form offers values
@@ -153,7 +153,7 @@ class CompareQuery:
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """The address parameters without the ones that select single pairs or comparisons."""
-        sides = [("left", self.left.address), *(("right", side.address) for side in self.rights)]
+        sides = [("baseline", self.left.address), *(("new", side.address) for side in self.rights)]
         return sides + ([("by", self.by)] if self.by else [])
 
     @property
@@ -165,14 +165,14 @@ class CompareQuery:
 def sides_of_form(query: QueryParams) -> list[tuple[str, str]]:
     """Return the batches to compare as (parameter, batch) pairs. For the first two, a filter from a
     separate form field is appended."""
-    rights = [side.lstrip() for side in query.getlist("right")]
-    named = {"left": query.get("left", "").lstrip(), "right": rights[0] if rights else ""}
+    rights = [side.lstrip() for side in query.getlist("new")]
+    named = {"baseline": query.get("baseline", "").lstrip(), "new": rights[0] if rights else ""}
     for beside, name in PARTS.items():
         part = query.get(beside, "").lstrip()  # a value may end with a space
         if named[name] and part:
             named[name] += f":{part}"
     offer = [(OFFER, query[OFFER])] if query.get(OFFER) else []
-    return [*named.items(), *(("right", side) for side in rights[1:] if side), *offer]
+    return [*named.items(), *(("new", side) for side in rights[1:] if side), *offer]
 
 
 async def side_of(named: str, gateway: State, caller: Caller) -> CompareSide:

@@ -223,7 +223,7 @@ def test_get_and_head_make_no_report_and_post_makes_one(opens: Opens, engine: En
         api.post("/v1/judgements", json=said).raise_for_status()
     pages = ("statistics", f"statistics?{lines}", "statistics?split=verdict")
     files = ("report.html", "results.html", f"results.html?{lines}", "plots/means.svg")
-    compared = f"/compare?left={batch_id}&right={other}"
+    compared = f"/compare?baseline={batch_id}&new={other}"
     elsewhere = (compared, f"/queues/{queue}", f"/queues?batch={batch_id}")
     for address in (*(f"{path}/{name}" for name in (*pages, *files)), *elsewhere):
         for method in ("HEAD", "GET"):

@@ -39,7 +39,7 @@ def batches(engine: Engine) -> tuple[str, str]:
 def compared(client: httpx.Client, engine: Engine, *sides: str) -> str:
     """The page, once its report is made."""
     left, *rights = sides
-    asked: dict[str, str | list[str]] = {"left": left, "right": rights}
+    asked: dict[str, str | list[str]] = {"baseline": left, "new": rights}
     assert "is being computed" in created(client, f"/compare?{urlencode(asked, doseq=True)}").text
     assert run_reports(engine)
     answer = client.get("/compare", params=asked)
@@ -51,9 +51,9 @@ def test_a_filter_that_cannot_be_read_is_told(
     client: httpx.Client, engine: Engine, batches: tuple[str, str]
 ) -> None:
     compared(client, engine, *batches)
-    asked = {"left": batches[0], "right": batches[1], "left_from": "much", "verdict": "good"}
+    asked = {"baseline": batches[0], "new": batches[1], "baseline_from": "much", "verdict": "good"}
     html = client.get(
-        "/compare", params=asked | {"change_from": "0.1", "hue": "red", "left_to": "1_0"}
+        "/compare", params=asked | {"change_from": "0.1", "hue": "red", "baseline_to": "1_0"}
     ).text
     assert "left_to = 1_0: it cannot be read" in html
     assert "left_from = much: it cannot be read" in html
@@ -90,15 +90,15 @@ def test_pairs_are_filtered_and_exported(
     html = compared(client, engine, left, right)
     assert "States its conclusion" in html.partition('class="card pair"')[2]
     assert html.count('class="card pair"') == 6  # those that both have a score in
-    asked = {"left": left, "right": right}
+    asked = {"baseline": left, "new": right}
     for filters, count in (
         ({"change_from": "0.35"}, 2),
         ({"change_to": "0.1"}, 1),
-        ({"left_verdict": "problem_found", "verdict": "not_tested"}, 3),
+        ({"baseline_verdict": "problem_found", "verdict": "not_tested"}, 3),
         ({"verdict": "not_tested"}, 4),
         ({"custom_id": "LINE-3"}, 1),
         ({"text": "number 4"}, 1),
-        ({"left_from": "0.4", "right_to": "0.9"}, 2),
+        ({"baseline_from": "0.4", "new_to": "0.9"}, 2),
         ({"custom_id": "nowhere"}, 0),
         ({"htc_from": "2"}, 0),
         ({"judged": "yes", "judged_by": "Ann"}, 0),
@@ -114,7 +114,7 @@ def test_pairs_are_filtered_and_exported(
         rows = list(csv.DictReader(io.StringIO(file, newline="")))
         assert len(rows) == count, filters
         assert "is quite friendly" not in file
-    strange = {"change_from": "much", "left_verdict": "fine", "verdicts": "a,b"}
+    strange = {"change_from": "much", "baseline_verdict": "fine", "verdicts": "a,b"}
     assert "remove this filter" not in client.get("/compare", params=asked | strange).text
     refused = client.get("/compare/pairs.csv", params=asked | strange)  # others than were meant
     assert refused.status_code == 422
@@ -144,7 +144,7 @@ def test_texts_are_paired_where_custom_ids_are_not(
     with engine.connect() as connection:
         query = select(jobs.c.result).where(jobs.c.metric == "hatexscore-report")
         assert connection.execute(query).scalar_one()["comparison"]["by_text"] == 6
-    asked = {"left": left, "right": right}
+    asked = {"baseline": left, "new": right}
     sums = 0
     for count, link in re.findall(r'href="(/compare[^"]*verdicts=[^"]*)" aria-label="(\d+)', html):
         page = client.get(count.replace("&amp;", "&").partition("#")[0]).text
@@ -178,7 +178,7 @@ def test_a_line_without_a_partner_says_why(
             connection.execute(update(jobs).where(jobs.c.id == job_id).values(values))
     set_text_keys(engine, *batches)
     compared(client, engine, left, right)
-    html = client.get("/compare", params={"left": left, "right": right, "out": "1"}).text
+    html = client.get("/compare", params={"baseline": left, "new": right, "out": "1"}).text
     assert "The line with this text on the other side is already paired by custom id" in html
     assert "no result with this custom id or this text" in html
     assert (
@@ -281,7 +281,7 @@ def test_two_models_of_one_batch_and_several_rights(
     assert html.count("&amp;show=") >= 2
     html = compared(client, engine, batches[0], f"{third}:model=other")
     assert "higher" in html
-    other = {"left": batches[0], "right": f"{third}:model=embedded-hate"}
+    other = {"baseline": batches[0], "new": f"{third}:model=embedded-hate"}
     assert client.get("/compare", params=other).status_code == 404  # it answered none of that one
 
 
@@ -295,7 +295,7 @@ def test_a_comparison_made_before_and_a_key_of_a_caller_stand_in_nobodys_way(
             of_side = batch_lines.c.batch_id == sides[1], batch_lines.c.number % 2 == place
             caller = {"metadata": {"s": said}}
             connection.execute(update(batch_lines).where(*of_side).values(caller=caller))
-    asked = {"left": sides[0], "right": sides[1]}
+    asked = {"baseline": sides[0], "new": sides[1]}
     assert "is being computed" in created(client, f"/compare?{urlencode(asked)}").text
     with engine.begin() as connection:
         key = connection.execute(select(idempotency_keys.c.key)).scalar_one()
@@ -305,8 +305,8 @@ def test_a_comparison_made_before_and_a_key_of_a_caller_stand_in_nobodys_way(
         connection.execute(update(idempotency_keys).values(**changed))
     again = created(client, f"/compare?{urlencode(asked)}")
     assert (again.status_code, "is being computed" in again.text) == (200, True)
-    value = {"right": f"{sides[1]}:metadata.s=judge", "left": sides[0], "by": "verdict"}
-    other = {"right": f"{sides[1]}:metadata.s=judge verdict", "left": sides[0]}
+    value = {"new": f"{sides[1]}:metadata.s=judge", "baseline": sides[0], "by": "verdict"}
+    other = {"new": f"{sides[1]}:metadata.s=judge verdict", "baseline": sides[0]}
     for sent in (other, value):
         assert created(client, f"/compare?{urlencode(sent)}").status_code == 200
 
@@ -331,16 +331,18 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
     html = compared(client, engine, *sides)
     assert "the mean score of “b” is 0.5 higher than that of “a”" in html
     assert html.count('class="card pair"') == 3
-    chosen = {"left": batch, "left_part": "metadata.writer=a", "right": sides[1]}
+    chosen = {"baseline": batch, "baseline_part": "metadata.writer=a", "new": sides[1]}
     moved = created(client, f"/compare?{urlencode(chosen)}")
     assert moved.text.count('class="card pair"') == 3
-    shown = client.get("/compare", params={"left": sides[0], "right": sides[1], "left_to": "0.25"})
+    shown = client.get(
+        "/compare", params={"baseline": sides[0], "new": sides[1], "baseline_to": "0.25"}
+    )
     assert shown.text.count('class="card pair"') == 1
-    offer = {"left": batch, "right": batch, "left_part": "", "offer": "1"}
+    offer = {"baseline": batch, "new": batch, "baseline_part": "", "offer": "1"}
     form = created(client, f"/compare?{urlencode(offer)}").text
     assert form.count('<optgroup label="writer"><option value="metadata.writer=a">a</option>') == 2
     assert "metadata.id=" not in form
-    many = {"left": batch, "right": [f"{batch}:metadata.writer={one}" for one in "abcdefg"]}
+    many = {"baseline": batch, "new": [f"{batch}:metadata.writer={one}" for one in "abcdefg"]}
     assert client.get("/compare", params=many).status_code == 422
     for odd in (
         "metadata.writer=c",
@@ -348,7 +350,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         "metadata.=a",
         "metadata.writer",
     ):
-        nowhere = {"left": f"{batch}:{odd}", "right": sides[1]}
+        nowhere = {"baseline": f"{batch}:{odd}", "new": sides[1]}
         answer = client.get("/compare", params=nowhere)
         assert answer.status_code == 404
         said = html_unescape(answer.text)
@@ -358,7 +360,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         assert '<option value="metadata.writer=a">' in said
         assert said.count(f'<option value="{batch}" selected>') == 2
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
-        answer = client.get("/compare", params={"left": left, "right": right})
+        answer = client.get("/compare", params={"baseline": left, "new": right})
         assert answer.status_code == 422
         assert "both sides contain the same lines" in answer.text
     mine = {"batch": batch, "of_metadata": {"writer": "a"}}
@@ -387,15 +389,15 @@ def test_a_side_is_found_whatever_its_key_holds(client: httpx.Client, engine: En
         assert "1 of 4 lines" in table
         assert f"Choose line {place}" in table
     for left, right in (written[:2], written[2:]):
-        sides = {"left": f"{batch}:metadata.{left}", "right": f"{batch}:metadata.{right}"}
+        sides = {"baseline": f"{batch}:metadata.{left}", "new": f"{batch}:metadata.{right}"}
         answer = created(client, f"/compare?{urlencode(sides)}")
         assert (answer.status_code, "is being computed" in answer.text) == (200, True)
-        form = {"left": batch, "left_part": f"metadata.{left}", "right": sides["right"]}
-        moved = created(client, f"/compare?{urlencode(form | {'right_part': ''})}")
+        form = {"baseline": batch, "baseline_part": f"metadata.{left}", "new": sides["new"]}
+        moved = created(client, f"/compare?{urlencode(form | {'new_part': ''})}")
         assert dict(moved.url.params) == sides
-    typed = client.get("/compare", params=sides | {"left": f"{batch}:metadata.a=b=c  "})
+    typed = client.get("/compare", params=sides | {"baseline": f"{batch}:metadata.a=b=c  "})
     assert typed.status_code == 200
-    filters = {"change_from": "0.1", "left_verdict": "", "meta": ""}
+    filters = {"change_from": "0.1", "baseline_verdict": "", "meta": ""}
     moved = client.get("/compare", params=sides | filters)
     assert moved.status_code == 303
     assert dict(parse_qsl(moved.headers["location"].partition("?")[2])) == sides | {
@@ -415,7 +417,7 @@ def test_the_difference_is_shown_by_what_the_lines_say_of_themselves(
             connection.execute(update(batch_lines).where(*this).values(caller=own))
     html = compared(client, engine, left, right)
     assert '<option value="metadata.market">market</option>' in html
-    asked = {"left": left, "right": right, "by": "metadata.market"}
+    asked = {"baseline": left, "new": right, "by": "metadata.market"}
     assert "is being computed" in created(client, f"/compare?{urlencode(asked)}").text
     assert run_reports(engine)
     html = client.get("/compare", params=asked).text
@@ -439,7 +441,7 @@ def test_a_text_changed_under_one_custom_id_is_counted_out(
     html = compared(client, engine, batches[0], changed)
     assert "1 custom_id of both systems: the texts differ" in html
     assert "out=1#left-out" in html
-    asked = {"left": batches[0], "right": changed, "out": "1"}
+    asked = {"baseline": batches[0], "new": changed, "out": "1"}
     found = client.get("/compare", params=asked).text.partition('id="left-out"')[2]
     assert found.partition("</section>")[0].count("a different text under this custom id") == 2
     assert f'href="/jobs/{ids[0]}"' in found
@@ -519,7 +521,7 @@ def test_another_metric_is_refused_with_the_side_to_score_again(
     with engine.begin() as connection:
         mine = ledger_batches.c.id == right
         connection.execute(update(ledger_batches).where(mine).values(metric="ice"))
-    answer = client.get("/compare", params={"left": left, "right": right})
+    answer = client.get("/compare", params={"baseline": left, "new": right})
     assert answer.status_code == 422
     assert f'action="/batches/{right}/again"' in answer.text
     form = client.get(f"/batches/{right}/again", params={"metric": "hatexscore"}).text
@@ -573,11 +575,11 @@ def test_the_form_takes_several_rights(
     client.get(f"/batches/{third}")
     form = client.get("/compare").text
     assert form.count(f'<option value="{third}"') == 3  # left, right, and among the others
-    sent = {"left": batches[0], "right": [batches[1], third, batches[1]], "left_part": ""}
-    sent |= {"right_part": "model=embedded-hate"}
+    sent = {"baseline": batches[0], "new": [batches[1], third, batches[1]], "baseline_part": ""}
+    sent |= {"new_part": "model=embedded-hate"}
     answer = created(client, f"/compare?{urlencode(sent, doseq=True)}")
     where = str(answer.url)
-    assert where.count("right=") == 3
+    assert where.count("new=") == 3
     assert "is being computed" in answer.text
     assert run_reports(engine)
     assert "p by Holm" in client.get(where).text

@@ -51,7 +51,7 @@ def test_no_form_is_our_fault(client: httpx.Client, engine: Engine) -> None:
 
 def test_no_address_is_our_fault(client: httpx.Client, engine: Engine) -> None:
     batch_id, _ = make_batch(engine, SCORES)
-    compared = f"/compare?left={batch_id}&right={batch_id}"
+    compared = f"/compare?baseline={batch_id}&new={batch_id}"
     for path in (
         f"{compared}:model=%00",
         f"{compared}:model={'a' * 500}",
@@ -112,7 +112,7 @@ def test_a_name_is_not_the_one_who_has_it(opens: Opens, engine: Engine) -> None:
 def test_who_only_judges_makes_no_comparison(opens: Opens, engine: Engine) -> None:
     batch_id, _ = make_batch(engine, SCORES, tenant="a")
     reviewer = entered(opens, "a", "review")
-    assert reviewer.get(f"/compare?left={batch_id}&right={batch_id}").status_code == 403
+    assert reviewer.get(f"/compare?baseline={batch_id}&new={batch_id}").status_code == 403
     assert reviewer.get(f"/batches/{batch_id}/statistics?split=verdict").status_code == 200
 
 

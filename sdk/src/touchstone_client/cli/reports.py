@@ -360,7 +360,7 @@ def compare(
     output.document({**titles, **document, "changes": pairs[:BIGGEST]})
     if not output.is_json:
         output.line(f"the new batch is {new}; the baseline is {baseline}")
-        address = urlencode({"left": baseline, "right": new})
+        address = urlencode({"baseline": baseline, "new": new})
         output.line(f"this comparison as a web page: /compare?{address}")
         output.line(in_words(comparison, is_higher_better=_is_higher_better(first)))
         _show_comparison(comparison, pairs, output)
