@@ -29,7 +29,7 @@ from shared.models.catalogue.reload import CatalogueReload
 from shared.models.ports import Models, describe
 from shared.models.remote import QueueModels
 from shared.process import telemetry
-from shared.process.settings import Settings, disable_download, settings
+from shared.process.settings import Settings, disable_download, environment_default, settings
 from shared.process.stop_signal import setting
 from shared.queue import broker
 from shared.queue.job_context import limit_wait
@@ -238,6 +238,8 @@ def main(arguments: list[str] | None = None) -> None:
     names = parse(arguments)
     if MODEL_SERVICES.issuperset(names):
         os.nice(NICENESS)  # rows of models leave the processor to who waits for none
+    else:  # several models compute at a time, beside jobs; a thread without a free core spins
+        environment_default("OMP_NUM_THREADS", str(max(1, (os.cpu_count() or 1) // 2)))
     disable_download()
     chosen = process_settings()
     try:
