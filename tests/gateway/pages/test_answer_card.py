@@ -214,7 +214,7 @@ def test_a_label_without_a_class_is_placed_by_choice_in_all_its_lines(
             )
         )
     page = client.get(path).text
-    assert "2: judge has no such label: offensive" in page
+    assert "2: <bdi>judge has no such label: offensive</bdi>" in page
     form = page.partition(f'action="{path}/again"')[2].partition("</form>")[0]
     assert '<select name="counts_as" required><option value="">' in form
     assert "Score all 3 lines again" in form
