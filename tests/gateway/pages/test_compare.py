@@ -55,8 +55,8 @@ def test_a_filter_that_cannot_be_read_is_told(
     html = client.get(
         "/compare", params=asked | {"change_from": "0.1", "hue": "red", "baseline_to": "1_0"}
     ).text
-    assert "left_to = 1_0: it cannot be read" in html
-    assert "left_from = much: it cannot be read" in html
+    assert "baseline_to = 1_0: it cannot be read" in html
+    assert "baseline_from = much: it cannot be read" in html
     assert "verdict = good: it must be one of holds_up" in html
     assert "hue = red: this filter does not exist" in html
     assert "right minus left from 0.1" in html
