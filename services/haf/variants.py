@@ -12,51 +12,32 @@ from shared.contracts.messages import Variant
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HafVariant:
-    """The choices in which the HAF paper and its released code differ."""
+    """The choices in which the HAF paper and its released code differ. The defaults are those of
+    `robust`."""
 
-    uses_reader: bool  # else the released parser, and the similarity for every decision
-    decision_target: DecisionTarget  # what a decision's tokens are relevant to
-    whole_tokens: bool  # only tokens that lie wholly inside a statement
-    same_is_one: bool  # equal texts have similarity 1, without a call
-    left_to_similarity: tuple[Answer, ...]  # of the reader; the similarity decides instead
-    best_template: bool  # the most similar sentence of each side, else their mean
-    necessity_without_reasons: float | None  # I_N where no reason is given
-    diversity_without_others: float | None  # div from an empty list
-    count_undefined: bool  # DiS divides by pairs that it leaves out
-    prompts_without_reasons: bool  # necessity of a single reason: prompted with an empty list
+    uses_reader: bool = True  # else the released parser, and the similarity for every decision
+    decision_target: DecisionTarget = "sentence"  # what a decision's tokens are relevant to
+    whole_tokens: bool = False  # only tokens that lie wholly inside a statement
+    same_is_one: bool = True  # equal texts have similarity 1, without a call
+    left_to_similarity: tuple[Answer, ...] = ()  # of the reader; the similarity decides instead
+    best_template: bool = False  # the most similar sentence of each side, else their mean
+    necessity_without_reasons: float | None = 0.0  # I_N where no reason is given
+    diversity_without_others: float | None = None  # div from an empty list
+    count_undefined: bool = False  # DiS divides by pairs that it leaves out
+    prompts_without_reasons: bool = False  # a single reason's necessity: with an empty list
 
 
 VARIANTS: dict[Variant, HafVariant] = {
-    "robust": HafVariant(
-        uses_reader=True,
-        decision_target="sentence",
-        whole_tokens=False,
-        same_is_one=True,
-        left_to_similarity=(),
-        best_template=False,
-        necessity_without_reasons=0.0,
-        diversity_without_others=None,
-        count_undefined=False,
-        prompts_without_reasons=False,
-    ),
+    "robust": HafVariant(),
     "paper": HafVariant(
-        uses_reader=True,
-        decision_target="sentence",
-        whole_tokens=False,
-        same_is_one=True,
         left_to_similarity=("irrelevant", "unclear"),
-        best_template=False,
         necessity_without_reasons=None,
-        diversity_without_others=None,
-        count_undefined=False,
-        prompts_without_reasons=False,
     ),
     "reference": HafVariant(
         uses_reader=False,
         decision_target="label",
         whole_tokens=True,
         same_is_one=False,
-        left_to_similarity=(),
         best_template=True,
         necessity_without_reasons=0.01,
         diversity_without_others=0.0,

@@ -34,14 +34,14 @@ Stream = Callable[[int, np.random.Generator, int, int], Iterator[Subset]]
 class IceVariant:
     statistic: Statistic
     stream: Stream | None  # of random rationales; None: distinct placements of the null
-    ddof: int
-    tie: float
-    distinct: bool  # subsets without repetition, never the rationale
-    strict: bool  # the score counts ties as losses
-    mean_of_operators: bool  # one test on the mean over operators
-    eligible: Literal["text", "all"]
-    magnitude: bool  # computed attributions rank by |value|
-    zero_effect: float | None  # the effect where the null has no spread
+    ddof: int = 1
+    tie: float = TIE
+    distinct: bool = True  # subsets without repetition, never the rationale
+    strict: bool = False  # the score counts ties as losses
+    mean_of_operators: bool = False  # one test on the mean over operators
+    eligible: Literal["text", "all"] = "text"
+    magnitude: bool = False  # computed attributions rank by |value|
+    zero_effect: float | None = None  # the effect where the null has no spread
     matched_null: bool = False  # random rationales are made in the way of the explanation's kind
     corrected: bool = False  # verdicts are corrected for all tests of the request
     nsr_beside: bool = False  # NSR is reported beside the statistic, not as it
@@ -86,14 +86,6 @@ VARIANTS: dict[Variant, IceVariant] = {
         doubts=True,
         corrected=True,
         nsr_beside=True,
-        ddof=1,
-        tie=TIE,
-        distinct=True,
-        strict=False,
-        mean_of_operators=False,
-        eligible="text",
-        magnitude=False,
-        zero_effect=None,
     ),
     "paper": IceVariant(
         statistic=printed_nsr,
@@ -104,9 +96,6 @@ VARIANTS: dict[Variant, IceVariant] = {
         distinct=False,
         strict=True,
         mean_of_operators=True,
-        eligible="text",
-        magnitude=False,
-        zero_effect=None,
     ),
     "reference": IceVariant(
         statistic=released_nsr,
