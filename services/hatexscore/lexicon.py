@@ -14,6 +14,7 @@ from typing import Any, Literal
 from services.hatexscore.contract import POLICY_LANGUAGES
 from services.hatexscore.words import Language
 from shared.contracts.errors import BadInput
+from shared.process.cached import cached_property
 
 FOLDER = Path(__file__).parent / "data" / "lexicons"
 NAMES = Path(__file__).parent / "data" / "groups"
@@ -46,7 +47,7 @@ class Category:
     entries: tuple[LexiconEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lexicon:
     """The categories of one policy. `language` is None for a user's own dictionary."""
 
@@ -69,6 +70,11 @@ class Lexicon:
     def characters(self) -> int:
         """The total length of all expressions in characters."""
         return sum(len(entry.term) for entry in self.entries())
+
+    @cached_property
+    def single_words(self) -> frozenset[str]:
+        """The expressions without a space, in lower case."""
+        return frozenset(entry.term.casefold() for entry in self.entries() if " " not in entry.term)
 
     def entries(self) -> tuple[LexiconEntry, ...]:
         return tuple(entry for category in self.categories for entry in category.entries)
@@ -256,9 +262,9 @@ def lexicon_names(policy: str | dict[str, Any], language: Language) -> frozenset
     """Return single words, in lower case, that name a group. The set is empty if the policy has no
     list."""
     try:
-        lexicons = (
+        lexicon = (
             custom_lexicon(policy) if isinstance(policy, dict) else load_lexicon(policy, language)
         )
     except BadInput:
         return frozenset()
-    return frozenset(entry.term.casefold() for entry in lexicons.entries() if " " not in entry.term)
+    return lexicon.single_words

@@ -93,12 +93,12 @@ class Vocabulary:
     listed: Mapping[str, Label]
     of_decision: bool = False
 
-    @property
+    @cached_property
     def classes(self) -> tuple[Label, ...]:
         """Return all classes: hateful and non-hateful, then the further ones."""
         return tuple(dict.fromkeys((*SIDES, *(word.side for word in self.words))))
 
-    @property
+    @cached_property
     def further(self) -> tuple[Label, ...]:
         """Return the classes beyond hateful and non-hateful."""
         return self.classes[len(SIDES) :]
@@ -187,6 +187,8 @@ class Vocabulary:
 
 def lowered(text: str) -> str:
     """Return the text in lower case with an unchanged number of characters."""
+    if text.isascii():
+        return text.lower()
     return "".join(
         character.lower() if len(character.lower()) == 1 else character for character in text
     )
