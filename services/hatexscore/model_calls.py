@@ -244,7 +244,7 @@ def _without_model(
     elif parsed.quoting.trivial:
         why = _no_rest(request.text, parsed.quoting.spans)
     elif parsed.quoting.masked is None:
-        why = "the explanation quotes nothing"
+        why = "the explanation quotes nothing that is in the post"
     else:
         why = "the request sent the probabilities, so no model was called"
     warnings = [f"{NO_CONTROL}{why}"]

@@ -55,6 +55,7 @@ from shared.reports.pages.report_design import (
 
 TEMPLATE = "hatexscore/page.html"
 LENS_DRAWS = 19  # random phrases: enough for a look, and soon there
+CHANCE = 0.1  # share of random phrases that may do as much as words that matter
 
 MASK = re.compile(re.escape("[MASK]"))
 QUOTATION_KINDS: dict[QuotationReason, str] = {
@@ -180,8 +181,8 @@ def _strip(report: HatexscoreResult) -> Chart | None:
 @dataclass(frozen=True, slots=True)
 class Lens:
     """The probability of a label for a post with and without some of its words. `others` has the
-    probabilities when random phrases of the same length are removed instead. `why` is the reason if
-    `without` or `others` is missing."""
+    probabilities when random phrases of the same length are removed instead. `why` says what the
+    numbers mean, or why `without` or `others` is missing."""
 
     words: str
     label: str
@@ -224,6 +225,11 @@ def lens(request: HatexscoreRequest, report: HatexscoreResult) -> Lens:
         why, without = report.reason, None
     elif not drops:
         why = "The post has no other phrases of that length to compare with."
+    else:
+        alike = sum(abs(drop) >= abs(whole - without) for drop in drops)
+        ends = "matter to the model" if alike <= CHANCE * len(drops) else "do not clearly matter"
+        why = f"{alike} of {len(drops)} random phrases change the probability at least as much, so "
+        why += f"these words {ends}."
     return Lens(
         words=words,
         label=report.decision if report.decision and report.decision not in SIDES else HATEFUL,

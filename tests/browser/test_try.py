@@ -151,7 +151,7 @@ def test_a_request_is_edited_beside_its_result(
     score.click()
     finish_next(engine, a_result(0.875))
     expect(result.locator(".score p.figure")).to_have_text("0.875")
-    expect(result.locator("#versions")).to_contain_text("2 versions, best score 0.875")
+    expect(result.locator("#versions")).to_contain_text("2 versions")
     expect(page.locator("#explanation")).to_have_value("It is friendly.")
     assert page.url == f"{open_gateway}/try?metric=hatexscore"
 

@@ -229,20 +229,16 @@ async def lines_html(
     name: str = "",
     until: float | None = None,
 ) -> Response:
-    """Return the lines that the parameters select, with the report on them, as HTML. `name` and
+    """Return the lines that the parameters select as HTML. The file has a report only if they are
+    all lines of the batch, because a mean over lines chosen by a filter would mislead. `name` and
     `until` are those of a shared link. Raises BadInput, NoReport."""
     view = query_to_take(batch, batch.tenant, pairs)
     await write_facts(gateway, batch)
-    selection = None if view.is_whole else view.filter
-    try:
+    report: dict[str, Any] = {}
+    if view.is_whole:
         job = await view_report_job(
-            batch, gateway, owner, selection, create=create, seconds=REPORT_SECONDS
+            batch, gateway, owner, None, create=create, seconds=REPORT_SECONDS
         )
-    except NoReport:
-        if view.is_whole:
-            raise
-        report = {}  # none of the lines has a result
-    else:
         report = _result(job)
     shown = FileSelection([chip.text for chip in view.chips], name, until)
     return await batch_results.as_html(batch, report, gateway, view.filter, MOST_IN_FILE, shown)
@@ -256,7 +252,7 @@ async def shared_lines(
     gateway: Gateway,
 ) -> Response:
     """Show the lines of a shared link to anybody who has the link. Raises NotThere if the link has
-    expired or was deleted, and NoReport without a report."""
+    expired or was deleted, and NoReport if it shows the whole batch and there is no report."""
 
     def read(connection: Connection) -> list[tuple[str, Any]]:
         links = list_views(connection, tenant, f"shared {metric}").items()

@@ -353,7 +353,8 @@ WORST_LINES = FileSelection()
 def file_of(
     batch: Batch, report: dict[str, Any], lines: FileLines, selection: FileSelection
 ) -> str:
-    """Return the report as one HTML file without scripts, external content or users' texts."""
+    """Return the report as one HTML file without scripts, external content or users' texts. An
+    empty report leaves only the lines."""
     contract = reported().get(batch.metric)
     sheets = "\n".join((STATIC / name).read_text("utf-8") for name in SHEETS)
     return render(
@@ -364,6 +365,7 @@ def file_of(
         finding=outcome_of(contract, lines.counts, report),
         is_metric=batch.metric in metrics(),
         selection=selection,
+        whole=bool(report),
         items=lines.rows,
         reasons=lines.counts.card.problems,
         provenance=lines.provenance,

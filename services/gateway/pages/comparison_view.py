@@ -1,6 +1,6 @@
 """A finished comparison as its page shows it: a conclusion in one sentence, and the pairs of
-results. Every difference is right minus left, where left is the baseline. A side is only called
-better if the corrected test supports this and no problem is more frequent on that side."""
+results. Every difference is right minus left, where left is the baseline. The conclusion uses the
+corrected tests of problems first, then that of the score."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from services.gateway.pages.result_query import value_name
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pairs import ComparedJob
 from shared.contracts.service import MetricContract
-from shared.reports.pages.page_text import MarkedText, counted, p_value, significant
+from shared.reports.pages.page_text import MarkedText, counted, significant
 from shared.reports.pages.report_design import Forest, ForestRow
 from shared.reports.pages.word_changes import WordChange, changes
 
@@ -122,70 +122,85 @@ def compare_context(
 
 
 def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> list[str]:
-    """Return the conclusion, then the numbers that support it."""
+    """Return the decision, then the counts and numbers that support it."""
     score = result["differences"][0]
     gap = score["difference"]
-    if gap["value"] is None:
-        return ["No line has a score on both sides."]
     old, new = (f"“{name}”" for name in names)
     p = max((p for name in P_VALUES if (p := score.get(name)) is not None), default=None)
-    decision = _decision(result, old, new, metric, is_clear=p is not None and p <= LEVEL)
-    missing = result["pairs"] - score["pairs"]
-    size = f"a difference of {significant(abs(gap['value']))}"
-    texts = _texts_needed(gap) if decision.startswith("No clear") else 0
-    return [
-        decision,
-        _numbers(score, gap, old, new, p),
-        *([_missing(missing, result["pairs"], result["bounds"])] if missing else []),
-        *(
-            [f"About {texts:,} texts are needed to distinguish {size} from chance."]
-            if texts
-            else []
-        ),
-    ]
+    is_clear = p is not None and p <= LEVEL
+    sentences = [_decision(result, old, new, metric, score_is_clear=is_clear)]
+    if result["verdicts"]:
+        sentences.append(_verdict_counts(result["verdicts"], old, new))
+    if gap["value"] is None:
+        return [*sentences, "No line has a score on both sides."]
+    sentences.append(_numbers(score, gap, old, new, is_clear=is_clear))
+    if missing := result["pairs"] - score["pairs"]:
+        sentences.append(_missing(missing, result["pairs"], result["bounds"]))
+    texts = _texts_needed(gap) if sentences[0].startswith("No clear") else 0
+    if texts:
+        size = f"a difference of {significant(abs(gap['value']))}"
+        sentences.append(f"About {texts:,} texts are needed to distinguish {size} from chance.")
+    return sentences
 
 
 P_VALUES = ("p_systems", "p_adjusted", "p_value")  # of the score: the largest one counts
 
 
-def _decision(result: Json, old: str, new: str, metric: MetricContract, *, is_clear: bool) -> str:
-    more = [
-        problem
-        for problem in result.get("problems", ())
-        if problem["p_adjusted"] is not None
-        and problem["p_adjusted"] <= LEVEL
-        and problem["only_new"] > problem["only_baseline"]
-    ]
+def _decision(
+    result: Json, old: str, new: str, metric: MetricContract, *, score_is_clear: bool
+) -> str:
+    """Return the decision. Problems that are clearly more or less frequent come before the
+    score."""
+    more, fewer = [], []
+    for problem in result.get("problems", ()):
+        if problem["p_adjusted"] is not None and problem["p_adjusted"] <= LEVEL:
+            gained, lost = problem["only_new"], problem["only_baseline"]
+            phrase = metric.problems.get(problem["problem"], problem["problem"])
+            change = f"“{phrase}” is solved in {counted(lost, 'pair')} and new in {gained:,}"
+            (more if gained > lost else fewer).append(f"{change} (a clear difference)")
     higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
-    is_better = (result["differences"][0]["difference"]["value"] > 0) == higher_is_better
-    if is_clear and not is_better:
-        return f"Do not switch: {old} explains better than {new}."
+    gap = result["differences"][0]["difference"]["value"]
+    is_better = gap is not None and (gap > 0) == higher_is_better
+    if score_is_clear and not is_better:
+        more.append(f"the score of {new} is clearly worse")
+    elif score_is_clear and (fewer or not more):  # a better score does not outweigh new problems
+        fewer.append("its score is clearly better")
+    if not more and not fewer:
+        return f"No clear difference between {old} and {new}."
+    lead = f"Do not switch to {new}" if more else f"{new} is better"
+    if more and fewer:
+        lead = "Mixed"
+    return f"{lead}: {'. But '.join('; '.join(part) for part in (more, fewer) if part)}."
+
+
+def _verdict_counts(verdicts: Sequence[Json], old: str, new: str) -> str:
+    sentences = []
+    for verdict, name in (("problem_found", "With a problem"), ("not_tested", "Not tested")):
+        counts = [
+            sum(cell["pairs"] for cell in verdicts if cell[side] == verdict)
+            for side in ("baseline", "new")
+        ]
+        sentences.append(f"{name}: {counts[0]:,} of {old}, {counts[1]:,} of {new}.")
+    more = counts[1] - counts[0]
     if more:
-        phrase = metric.problems.get(more[0]["problem"], more[0]["problem"])
-        only_new, only_old = more[0]["only_new"], more[0]["only_baseline"]
-        return (
-            f"Do not switch yet: {new} alone has the problem “{phrase}” in {only_new:,} of the "
-            f"pairs, and {old} alone in {only_old:,}."
+        way = "more" if more > 0 else "fewer"
+        sentences.append(
+            f"On {new} {counted(abs(more), f'{way} explanation')} could not be tested."
         )
-    if is_clear:
-        return f"{new} explains better than {old}."
-    return f"No clear difference between {old} and {new}."
+    return " ".join(sentences)
 
 
-def _numbers(score: Json, gap: Json, old: str, new: str, p: float | None) -> str:
+def _numbers(score: Json, gap: Json, old: str, new: str, *, is_clear: bool) -> str:
     ends = (
-        f" (95 % interval {significant(gap['low'])} to {significant(gap['high'])}, not corrected "
-        "for the number of comparisons)"
+        f" (95 % interval {significant(gap['low'])} to {significant(gap['high'])})"
         if gap["low"] is not None
         else ""
     )
-    p_words = (
-        f", with p = {p_value(p)} after correction".replace("= <", "<") if p is not None else ""
-    )
     way = "higher" if gap["value"] > 0 else "lower"
     return (
-        f"Over {counted(score['pairs'], 'pair')} the mean score of {new} is "
-        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}{p_words}. "
+        f"Over {counted(score['pairs'], 'pair')} with both scores the mean score of {new} is "
+        f"{significant(abs(gap['value']))} {way} than that of {old}{ends}. "
+        f"This is {'a' if is_clear else 'not a'} clear difference. "
         f"The score rises in {counted(score['higher'], 'pair')} and falls in {score['lower']:,}."
     )
 

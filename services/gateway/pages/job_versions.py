@@ -31,10 +31,11 @@ SHOWN = {  # field → its name
 
 @dataclass(frozen=True)
 class Version:
-    """A job made by editing another job's request. `score` is None if there is no score."""
+    """A job made by editing another job's request. `verdict` and `score` are None if absent."""
 
     job_id: str
     status: str
+    verdict: str | None
     score: float | None
 
 
@@ -59,9 +60,9 @@ class VersionHistory:
 
     @property
     def best(self) -> float | None:
-        """The highest score of all edits, or None."""
-        scores = [version.score for version in self.versions if version.score is not None]
-        return max(scores, default=None)
+        """The highest score of the edits that hold up, or None."""
+        scores = [one.score for one in self.versions if one.verdict == "holds_up"]
+        return max((score for score in scores if score is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,12 @@ def version_history(connection: Connection, job: Job, tenant: str) -> VersionHis
     score = table.result["score"]
     is_number = func.json_typeof(score) == "number"  # a report's is an interval
     rows = connection.execute(
-        select(table.id, table.status, case((is_number, score.as_float())))
+        select(
+            table.id,
+            table.status,
+            table.result["verdict"].as_string(),
+            case((is_number, score.as_float())),
+        )
         .where(table.tenant == tenant)
         .where(or_(table.parent_job_id == parent.id, table.id == parent.id))
         .order_by(table.id)

@@ -148,10 +148,10 @@ async def save(request: Request, gateway: Gateway, caller: Viewer) -> Response:
             raise InvalidBody.at_root(f"the batch is of {batch.metric}, not of {metric}")
         view = query_to_take(batch, caller.tenant, parse_qsl(query))
         with suppress(NoReport):  # a link may be made before the batch has results
-            await write_facts(gateway, batch)
-            selection = None if view.is_whole else view.filter
-            owner = caller.owner(gateway.settings)
-            await view_report_job(batch, gateway, owner, selection, create=True)
+            if view.is_whole:
+                await write_facts(gateway, batch)
+                owner = caller.owner(gateway.settings)
+                await view_report_job(batch, gateway, owner, None, create=True)
         until, token = int(time.time()) + SHARED_DAYS * 86_400, secrets.token_hex(16)
         value = {"batch": batch.id, "query": query, "until": until, "token": token}
         kind, target = "shared", "/views"

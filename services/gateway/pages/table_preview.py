@@ -46,6 +46,7 @@ GUESSED_FROM, GUESSED_FROM_CHARACTERS = 500, 1_000_000  # rows, and what they ho
 CHECK_SECONDS = 2.0
 LONGEST_REQUEST = 4_000  # characters that are shown
 LONG_CELL = 40  # characters: longer ones are no label
+VALUES_OF = "Values of "  # begins the heading of what each value of a column means
 MOST_VALUES = 8  # of a column whose cells are mapped one by one
 Pair = tuple[str, str]
 
@@ -113,7 +114,7 @@ class TableFaults:
         else:
             name, said = named_fault(error, body)
             column = how.columns.get(name) or how.columns.get(name.partition(".")[0])
-            quoted = f"{said}{_cell(row, column)}"
+            quoted = said if VALUES_OF in said else f"{said}{_cell(row, column)}"
             if quoted not in self.by_kind and repeats(
                 quoted,
                 [cell for cell in row.values() if isinstance(cell, str) and len(cell) >= SHORTEST],
@@ -152,20 +153,23 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
 
 
 def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
-    """Return the path of the invalid field, at most two levels deep, and the error message."""
+    """Return the path of the invalid field, at most two levels deep, and the error message in words
+    for a table."""
     first = validation_problem(error, body)["errors"][0]
-    place = first["pointer"].lstrip("#/")
-    return ".".join(place.split("/")[:2]), f"{place}: {first['detail']}"
+    place, detail = first["pointer"].lstrip("#/"), first["detail"]
+    value = str(body.get(place, ""))
+    if detail == "Field required":
+        detail = "the cell is empty"
+    elif "accepted words" in detail and len(value) < LONG_CELL:
+        detail = f"choose under “{VALUES_OF}{place}” what {value} means, or choose another column"
+    return ".".join(place.split("/")[:2]), f"{place}: {detail}"
 
 
 def _cell(row: Row, column: str | None) -> str:
-    """Return the type of the cell's value in words, never the value itself."""
-    if column is None:
-        return ""
-    value = row.get(column)
-    if value is None or value == "":
-        return " (the cell is empty)"
-    return f" (the cell holds {_kind(value)})"
+    """Return the type of a cell's value in words, never the value itself. Return "" for an empty
+    cell."""
+    value = None if column is None else row.get(column)
+    return "" if value is None or value == "" else f" (the cell holds {_kind(value)})"
 
 
 def _kind(value: Any) -> str:
@@ -341,11 +345,12 @@ def _first_rows(gateway: State, file: File, most: int) -> list[Row]:
 @dataclass
 class TablePreview:
     """The first rows of an uploaded table as requests. `complete` means that every line was
-    read."""
+    read. `undecided` counts lines with an empty cell in the column of the decision."""
 
     contract: MetricContract
     mapping: TableMapping
     models: Collection[str]
+    undecided: int = 0
     names: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
@@ -397,6 +402,7 @@ class TablePreview:
             if entry.choices and cell and len(seen) <= MOST_VALUES and len(str(cell)) < LONG_CELL:
                 seen[str(cell)] = None
         body = self.mapping.body(row, self.contract)
+        self.undecided += "decision" in self.mapping.columns and "decision" not in body
         custom_id = self.mapping.custom_id(row, self.lines)
         if len(self.requests) < REQUESTS:
             text = json.dumps({ID: custom_id, "body": body}, ensure_ascii=False, indent=1)

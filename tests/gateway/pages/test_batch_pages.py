@@ -284,6 +284,7 @@ class TestEnded:
         assert "&lt;x&gt;" in text
 
 
+STEPS = {"person": "send to a person", "decide without it": "decide without it"}  # by route
 FILTERS: list[tuple[dict[str, Any], list[int]]] = [
     ({"status": "failed"}, [5]),
     ({"status": "nonsense"}, [3, 5, 4, 2, 1]),
@@ -351,7 +352,10 @@ class TestItems:
                 assert sorted(int(row["line"]) for row in rows(file)) == sorted(numbers)
                 if route := str(filters.get("facet", "")).partition("route=")[2]:
                     assert {row["route"] for row in rows(file)} == {route}
-                    assert f"{len(numbers)}: {route}</a>" in page.text.partition("<h3>Route")[2]
+                    assert (
+                        f"{len(numbers)}: {STEPS[route]}</a>"
+                        in page.text.partition("<h3>What to do")[2]
+                    )
 
     def test_a_chosen_line_is_exported_with_all_that_is_said_of_it(
         self, scene: Judged, batch: Json

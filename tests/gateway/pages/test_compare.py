@@ -73,7 +73,8 @@ def test_the_numbers_are_the_reports_and_verdicts_lead_to_their_pairs(
     assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
     assert (score["new"] - score["baseline"]) == pytest.approx(score["difference"]["value"])
     assert f"is {score['difference']['value']:.3f} higher" in html
-    assert "not corrected for the number of comparisons)" in html
+    ups = re.findall(r'data-h="(?:Up|Equal|Down)">(\d+)<', html)
+    assert ups[:3] == ["6", "0", "0"]
     assert "2 of 8 pairs lack a score on at least one side" in html
     bounds = found["bounds"]
     assert bounds["low"] == pytest.approx((1.75 - 0.6 - 0.3) / 8)
@@ -228,13 +229,30 @@ def sentences(found: dict[str, Any]) -> list[str]:
 def test_no_winner_is_called_that_the_corrected_test_does_not_find() -> None:
     decision, numbers, missing, needed = sentences(a_comparison(0.0241, 0.191))
     assert decision == "No clear difference between “A” and “B”."
-    assert "p = 0.191 after correction. The score rises in 12 pairs and falls in 9." in numbers
+    assert "not a clear difference. The score rises in 12 pairs and falls in 9." in numbers
+    assert "p =" not in numbers
     assert missing.startswith(
         "134 of 300 pairs lack a score on at least one side. If all pairs had scores"
     )
     assert re.search(r"About [\d,]+ texts are needed", needed)
-    assert sentences(a_comparison(0.2, 0.001))[0] == "“B” explains better than “A”."
-    assert sentences(a_comparison(-0.2, 0.001))[0].startswith("Do not switch: “A” explains better")
+    assert sentences(a_comparison(0.2, 0.001))[0] == "“B” is better: its score is clearly better."
+    assert sentences(a_comparison(-0.2, 0.001))[0].startswith("Do not switch to “B”: the score")
+
+
+def test_fewer_contradictions_decide_before_the_score() -> None:
+    found = a_comparison(0.0241, 1.0, ("opposite-decision", 0, 9, 0.02))
+    cells = (("problem_found", "problem_found", 3), ("problem_found", "not_tested", 16))
+    names = ("baseline", "new", "pairs")
+    found["verdicts"] = [dict(zip(names, cell, strict=True)) for cell in cells]
+    decision, counts, *_ = sentences(found)
+    change = "“says the opposite” is solved in 9 pairs and new in 0 (a clear difference)"
+    assert decision == f"“B” is better: {change}."
+    assert "With a problem: 19 of “A”, 3 of “B”." in counts
+    assert "On “B” 16 more explanations could not be tested." in counts
+    worse = a_comparison(-0.2, 0.001, ("opposite-decision", 0, 9, 0.02))
+    assert sentences(worse)[0].startswith("Mixed: the score of “B” is clearly worse. But “says")
+    both = ("opposite-decision", 0, 9, 0.02), ("quote-not-in-post", 12, 1, 0.01)
+    assert sentences(a_comparison(0.2, 0.001, *both))[0].startswith("Mixed: ")
 
 
 @given(st.floats(-1, 1).filter(bool), st.floats(0, 1), st.integers(0, 30), st.integers(0, 30))
@@ -242,11 +260,12 @@ def test_a_side_with_more_of_a_problem_is_never_called_better(
     value: float, p: float, new: int, old: int
 ) -> None:
     decision = sentences(a_comparison(value, p, ("opposite-decision", new, old, 0.014)))[0]
-    if "“B” explains better" in decision:
-        assert (p <= 0.05, value > 0, new <= old) == (True, True, True)
-    if new > old and (p > 0.05 or value > 0):
-        problem = f"“B” alone has the problem “says the opposite” in {new}"
-        assert decision.startswith(f"Do not switch yet: {problem}")
+    if new > old:
+        change = f"“says the opposite” is solved in {old} pair"
+        assert decision.startswith("Do not switch to “B”: ")
+        assert change in decision
+    elif p > 0.05 or value > 0:
+        assert decision.startswith("“B” is better: ")
 
 
 def test_problems_of_one_side_are_counted_and_tested(client: httpx.Client, engine: Engine) -> None:
@@ -260,7 +279,7 @@ def test_problems_of_one_side_are_counted_and_tested(client: httpx.Client, engin
                 values = {"result": row.result | {"problems": own}}
                 connection.execute(update(jobs).where(jobs.c.id == row.id).values(values))
     html = compared(client, engine, *sides)
-    assert "Do not switch yet" in html
+    assert "Do not switch to " in html
     table = html.partition('id="problems"')[2].partition("</table>")[0]
     assert re.findall(r'class="number" data-h="Only (?:left|right)">(\d+)', table) == ["0", "10"]
 
@@ -356,7 +375,7 @@ def test_two_writers_of_one_batch_are_compared_on_its_texts(
         said = html_unescape(answer.text)
         assert f'<option value="{odd}" selected>{odd}</option>' in said
         assert '<option value="metadata.writer=b" selected>b</option>' in said
-        assert re.search('id="left_fault">batch_[0-9a-f]+ has no (part|result)', said)
+        assert re.search('id="baseline_fault">batch_[0-9a-f]+ has no (part|result)', said)
         assert '<option value="metadata.writer=a">' in said
         assert said.count(f'<option value="{batch}" selected>') == 2
     for left, right in ((batch, batch), (sides[0], sides[0]), (batch, sides[0])):
