@@ -142,6 +142,17 @@ def surprising_words(metric: str) -> dict[str, str]:
     return {**{rule.name: rule.says for rule in rules}, FAILED: "the job failed"}
 
 
+DECISION_WRONG = "decision-wrong"  # a tag that only people give
+
+
+def tag_words(metric: str) -> dict[str, str]:
+    """Map each tag that people can give to a result of this metric to its words."""
+    contract = metrics().get(metric)
+    return (
+        {} if contract is None else {**contract.problems, DECISION_WRONG: "the decision is wrong"}
+    )
+
+
 def fact_plan(name: str) -> FactPlan | None:
     """Return the plan that converts results of this service into rows of the results table, or None
     without a plan."""

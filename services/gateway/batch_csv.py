@@ -28,7 +28,8 @@ CHECKS = ("checks",)  # likewise, in one cell
 LAST = ("warnings", "warned", "error")  # how many, and their words
 RESULT_COLUMNS = {  # of a downloaded table: no part of a request
     *FIRST[1:], *LAST, "verdict", "reason", "reasons", "checks", "masked_text", "chance",
-    "decision_sent", "decision_stated", "route", "agree", "disagree", "unsure", "tags",
+    "decision_sent", "decision_stated", "verdict_reason", "judge_model",
+    "route", "agree", "disagree", "unsure", "tags",
 }  # fmt: skip
 PARTS = ("components", "control")
 TOLD_ELSEWHERE = frozenset({"warnings", "provenance"})  # of a result that is no metric's

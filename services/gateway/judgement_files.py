@@ -29,7 +29,7 @@ from services.gateway.judgement_views import (
     with_elicited,
 )
 from services.gateway.refusals import InvalidBody
-from services.registry import metrics
+from services.registry import metrics, tag_words
 from shared.contracts.errors import BadInput
 from shared.contracts.problems import invalid
 from shared.ledger import judgements
@@ -50,11 +50,12 @@ MOST_FAULTS = 20
 POSITION = ("batch_id", "line", "custom_id", "metadata")
 COLUMNS = (
     *(name for name in ReviewerJudgementSchema.model_fields if name not in ORIGIN),
-    *("metric", "score", "metric_verdict"),
+    *("metric", "score", "metric_verdict", "decision", "tags"),
     *POSITION,
     "created_iso",
 )
-OF_AN_EXPORT = frozenset(COLUMNS)
+TEXTS = ("text", "explanation")
+OF_AN_EXPORT = frozenset((*COLUMNS, *TEXTS))
 
 
 class JudgementLine(JudgementRequest):
@@ -63,10 +64,14 @@ class JudgementLine(JudgementRequest):
     reviewer: ReviewerName = Field(description="the person who judged")
 
 
-def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) -> Iterator[bytes]:
-    """Yield the file of judgements in pieces, newest judgement first."""
+def file_chunks(
+    engine: Engine, selection: JudgementFilter, form: FileFormat, *, texts: bool = False
+) -> Iterator[bytes]:
+    """Yield the file of judgements in pieces, newest judgement first. `texts` adds the post and the
+    explanation if they were kept."""
+    columns = (*COLUMNS, *(TEXTS if texts else ()))
     if form == "csv":
-        yield encode_rows([list(COLUMNS)])
+        yield encode_rows([list(columns)])
     last: str | None = None
     while True:
         with transaction(engine) as connection:
@@ -74,9 +79,10 @@ def file_chunks(engine: Engine, selection: JudgementFilter, form: FileFormat) ->
             of = _load_jobs(connection, [judgement.job_id for judgement in page])
         rows = [_row(judgement, of.get(judgement.job_id)) for judgement in page]
         if form == "csv":
-            yield encode_rows([_cell(row[name]) for name in COLUMNS] for row in rows)
+            yield encode_rows([_cell(row[name]) for name in columns] for row in rows)
         else:
-            yield "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+            kept = ({name: row[name] for name in columns} for row in rows)
+            yield "".join(f"{json.dumps(row)}\n" for row in kept).encode()
         if not more:
             return
         last = page[-1].id
@@ -91,7 +97,11 @@ def _row(judgement: ReviewerJudgement, job: JobRecord | None) -> dict[str, Any]:
     shown = {name: value for name, value in judgement_json(judgement).items() if name not in ORIGIN}
     shown |= {"metric": None if job is None else job.metric}
     shown |= {"score": result.get("score"), "metric_verdict": result.get("verdict")}
-    shown |= dict.fromkeys(POSITION) if job is None else job.position
+    shown |= dict.fromkeys((*POSITION, "decision", *TEXTS)) if job is None else job.position
+    tags = () if job is None else tag_words(job.metric).values()
+    shown["tags"] = judgement.note if judgement.note in tags else None
+    if job is not None:
+        shown |= {"decision": job.request.get("decision"), **job.texts}
     created = judgement.created_at.astimezone(UTC).isoformat(timespec="seconds")
     return shown | {"created_iso": created.replace("+00:00", "Z")}
 
@@ -120,6 +130,14 @@ class JobRecord:
             "custom_id": None if self.line is None else self.line.custom_id,
             "metadata": None if hidden else of_line or self.request.get("metadata") or {},
         }
+
+    @property
+    def texts(self) -> dict[str, Any]:
+        """Return the post and the explanation, or None for what was not kept."""
+        contract = metrics().get(self.metric)
+        field = "text" if contract is None else contract.facts.text
+        sent = with_elicited(self.request, self.result)
+        return {"text": self.request.get(field), "explanation": sent.get("explanation")}
 
 
 def _load_jobs(connection: Connection, ids: Sequence[str]) -> dict[str, JobRecord]:
@@ -171,8 +189,7 @@ def _task(job: JobRecord, opinions: Iterable[ReviewerJudgement]) -> dict[str, An
         annotations.append({"result": result, "meta": meta})
     return {
         "data": {
-            "text": job.request.get(field),
-            "explanation": texts.get("explanation"),
+            **job.texts,
             "job_id": job.id,
             "verdict": job.result.get("verdict"),
             **job.position,

@@ -236,13 +236,19 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
     _is_refused(page)
     expect(desk.locator("[role=status]")).to_have_text("Is the verdict right?")
     page.keyboard.press("t")
-    give_name(page)
-    page.keyboard.press("d")
+    row = page.locator(".results tbody tr").nth(1)
+    before = row.evaluate("row => row.offsetHeight")
+    page.keyboard.press("d")  # the first answer waits for the name
+    page.keyboard.type("Ann")
+    page.keyboard.press("Enter")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
+    expect(desk.locator("[data-next]")).to_be_in_viewport(ratio=1)
     expect(desk.locator("[role=status]")).to_be_in_viewport()
     expect(page.locator(".results tbody tr").nth(1).locator(".judged")).to_contain_text("✗ 1")
     page.keyboard.press("1")
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree, says the opposite.")
+    expect(row.locator(".judged")).to_be_in_viewport(ratio=1)
+    assert row.evaluate("row => row.offsetHeight") <= before
     expect(desk.locator(".sensitive").first).to_have_css("filter", "none")  # texts stay shown
     page.keyboard.press("j")
     expect(desk).to_contain_text("number 3")
@@ -262,6 +268,20 @@ def test_a_line_opens_beside_the_list_and_is_judged_by_keys(
         "We checked 1 of the 1 line that matches the filters (of 3)"
     )
     expect(page.locator(".chips")).to_contain_text("1 of 3 lines")
+
+
+def test_a_phone_opens_a_line_over_the_list_with_its_answers_in_view(
+    row_batch: tuple[str, str], visits: Visits
+) -> None:
+    url, path = row_batch
+    page = visits(url, viewport=PHONE)
+    page.goto(f"{path}?sort=line")
+    page.locator(".results th a").first.click()
+    for key in ("a", "d", "u"):
+        expect(page.locator(f"#desk [data-key={key}]")).to_be_in_viewport(ratio=1)
+    expect(page.locator("#desk [data-next]")).to_be_in_viewport(ratio=1)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert grave(page) == []
 
 
 def give_name(page: Page) -> None:

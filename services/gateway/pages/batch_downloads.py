@@ -24,6 +24,7 @@ from services.gateway.batch_csv import (
     csv_field,
     encode_rows,
     number_columns,
+    outcomes,
     result_names,
     warning_cells,
     why_none,
@@ -49,7 +50,7 @@ from services.gateway.routes.batch_results import (
 from services.gateway.routes.batches import find_batch
 from services.gateway.routes.files import get_file_content
 from services.gateway.state import Gateway, State
-from services.registry import contracts, metrics, reported
+from services.registry import contracts, metrics, reported, tag_words
 from shared.contracts.checks import route_of
 from shared.contracts.column_names import PARTS
 from shared.contracts.errors import NotThere, UnknownFile
@@ -64,7 +65,7 @@ from shared.reports.charts.engine import in_the_dark
 LINES_AT_ONCE = 200
 OF_TABLE = ("chance", "decision_sent", "decision_stated", "language", "model")
 REASONS, CHECKS, MASKED = "reasons", "checks", "masked_text"
-NAMES = {"sentence": "reason"}  # of a row → as results call it
+NAMES = {"sentence": "verdict_reason", "model": "judge_model"}  # of a row → in the file
 IN_FRONT = (*FIRST, "verdict", "sentence")  # of a row
 JUDGED = ("route", *OPINIONS, "tags")
 TOLD = (*IN_FRONT, *OF_TABLE, "warnings")
@@ -92,7 +93,7 @@ class ExportColumns:
             *names,
             *((CHECKS, MASKED) if self.texts else ()),
             *LAST,
-            *(f"line.{name}" if name in names else name for name in OF_TABLE),
+            *(f"line.{name}" if name in names else NAMES.get(name, name) for name in OF_TABLE),
             REASONS,
             *JUDGED,
             *(f"metadata.{key}" for key in self.keys),
@@ -101,12 +102,15 @@ class ExportColumns:
     def row(self, exported: ExportedRow, batch: Batch, words: Mapping[str, int]) -> list[str]:
         row, result = exported.row, exported.result or {}
         tags = (f"{word}: {count}" for word, count in words.items() if word not in OPINIONS)
-        checks = (f"{check['name']}: {check['outcome']}" for check in result.get("checks") or ())
         return [
             *(csv_field(getattr(row, name)) for name in IN_FRONT),
             *(csv_field(_text_of(exported, name)) for name in self.texts),
             *cells_of(result, self.numbers),
-            *(("; ".join(checks), csv_field(result.get(MASKED))) if self.texts else ()),
+            *(
+                (outcomes(result.get("checks") or ()), csv_field(result.get(MASKED)))
+                if self.texts
+                else ()
+            ),
             *warning_cells(exported.result),
             csv_field(why_none(row.status, exported.error, batch)),
             *(csv_field(getattr(row, name)) for name in OF_TABLE),
@@ -154,8 +158,7 @@ def file_chunks(
         if texts
         else ExportColumns(number_columns(contracts().get(batch.metric)), list(keys))
     )
-    contract = metrics().get(batch.metric)
-    tags = () if contract is None else contract.problems.values()
+    tags = tag_words(batch.metric).values()
     if ending == "csv":
         yield encode_rows([columns.header])
     last = 0
@@ -334,11 +337,13 @@ async def batch_judgements_file(
     form: Literal["jsonl", "csv", "label-studio"],
     gateway: Gateway,
     caller: Viewer,
+    texts: Literal["", "1"] = "",
 ) -> Response:
-    """Return all judgements of a batch's lines as a file."""
+    """Return all judgements of a batch's lines as a file, with the users' texts if `texts` is
+    `1`."""
     batch = await get_batch(batch_id, gateway, caller)
     wanted = JudgementFilter(caller.tenant, batch_id=batch.id)
-    return await judgement_routes.as_file(gateway, wanted, form)
+    return await judgement_routes.as_file(gateway, wanted, form, texts=bool(texts))
 
 
 @router.get("/batches/{batch_id}/{kind}.jsonl")

@@ -58,6 +58,7 @@ from services.registry import (
     metrics,
     reported,
     surprising_words,
+    tag_words,
 )
 from shared.contracts.errors import ScoringError
 from shared.ledger import batch_feed, batches, files, judgements
@@ -200,7 +201,7 @@ async def batch_page(
     if line is not None:
         opened = await load_row_detail(gateway, batch, line)
         judged = await reviewers.of_job(opened.job, request, gateway, caller)
-        problems = {} if contract is None else contract.problems
+        tags = tag_words(batch.metric)
         scored = [one for one in judged.given if one.about == SCORE]
         return page(
             request,
@@ -212,9 +213,9 @@ async def batch_page(
                 word
                 for one in scored
                 for word in (one.verdict, one.note)
-                if word in (*OPINIONS, *problems.values())
+                if word in (*OPINIONS, *tags.values())
             ),
-            problems=problems,
+            tags=tags,
         )
     ended = batch.is_final and batch.total > 0
     return page(
@@ -229,6 +230,7 @@ async def batch_page(
         is_metric=batch.metric in metrics(),
         scale=scale_of(contract),
         words=surprising_words(batch.metric),
+        tags=tag_words(batch.metric),
         judges=_judges(gateway, batch.metric),
         readers=gateway.model_names("causal"),
         tabs=await saved_views(gateway, caller.tenant, batch.metric) if ended else {},
@@ -427,7 +429,7 @@ async def _results(batch: Batch, gateway: State, request: Request) -> Results:
     whole = await known_of(batch, gateway, complete=complete)
 
     contract = reported().get(batch.metric)
-    tags = () if contract is None else contract.problems.values()
+    tags = tag_words(batch.metric).values()
 
     def read(connection: Connection) -> Results:
         rows, key, count = result_pages.rows_of(connection, view.filter, view.order, ON_A_PAGE)

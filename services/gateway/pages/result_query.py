@@ -13,7 +13,13 @@ from urllib.parse import urlencode
 
 from services.gateway.pages.terms import terms
 from services.gateway.results.result_pages import COUNTED, UNTESTED, ResultFilter, ResultOrder
-from services.registry import reported, surprising_rules, surprising_words
+from services.registry import (
+    DECISION_WRONG,
+    reported,
+    surprising_rules,
+    surprising_words,
+    tag_words,
+)
 from shared.contracts.errors import BadInput
 from shared.contracts.language_names import language_name
 from shared.contracts.messages import VerdictWord
@@ -212,7 +218,7 @@ def parse_query(batch: Batch, tenant: str, sent: Sequence[Pair]) -> ResultQuery:
     equal = {name: value for name, value in values.items() if name in COUNTED}
     given = {
         "verdict": next((word for word in OPINIONS if word == values.get("judged")), ""),
-        "note": surprising_words(batch.metric).get(values.get("tag", ""), ""),
+        "note": tag_words(batch.metric).get(values.get("tag", ""), ""),
         "reviewer": values.get("by", ""),
     }
     bounded = {
@@ -300,7 +306,7 @@ def _fault(name: str, value: str, *, parts: Sequence[str], reasons: Sequence[str
         return f"it is longer than {LONGEST} characters"
     listed = {
         "status": STATUSES, "verdict": VERDICTS, "judged": ("yes", "no", *OPINIONS),
-        "reason": reasons, "tag": reasons,
+        "reason": reasons, "tag": (*reasons, DECISION_WRONG),
     }  # fmt: skip
     if name in listed:
         return "" if value in listed[name] else f"it must be one of {', '.join(listed[name])}"
@@ -377,7 +383,7 @@ def filter_label(name: str, value: str, metric: str = "") -> str:
     if name == "facet":
         return value.replace("=", ": ", 1)
     if name in ("reason", "tag"):
-        return f"{NAMES[name]}: {surprising_words(metric).get(value, value)}"
+        return f"{NAMES[name]}: {(tag_words(metric) | surprising_words(metric)).get(value, value)}"
     if name in NAMES:
         return f"{NAMES[name]}: {value_name(name, value)}"
     end = "from" if name.endswith("_from") else "below"

@@ -235,8 +235,11 @@ def withdraw(connection: Connection, old: ReviewerJudgement, origin: Origin) -> 
     return withdrawal
 
 
-async def as_file(gateway: State, selection: JudgementFilter, form: FileFormat) -> Response:
-    """Return the judgements as a file. Raises UnknownQueue."""
+async def as_file(
+    gateway: State, selection: JudgementFilter, form: FileFormat, *, texts: bool = False
+) -> Response:
+    """Return the judgements as a file. `texts` adds posts and explanations. Raises
+    UnknownQueue."""
 
     def ids(connection: Connection) -> list[str]:
         if selection.queue_id is None:
@@ -248,7 +251,7 @@ async def as_file(gateway: State, selection: JudgementFilter, form: FileFormat) 
     pieces = (
         judgement_files.tasks(gateway.engine, selection, job_ids)
         if form == "label-studio"
-        else judgement_files.file_chunks(gateway.engine, selection, form)
+        else judgement_files.file_chunks(gateway.engine, selection, form, texts=texts)
     )
     ending, kind = KINDS[form]
     headers = download_headers(f"judgements.{ending}")

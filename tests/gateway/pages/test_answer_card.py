@@ -279,6 +279,12 @@ def test_a_downloaded_table_is_uploaded_without_its_quotes_and_results(
         connection.execute(text(user))
     table = client.get(f"/batches/{untested}/results.csv?texts=1").content
     assert b",'@you" in table
+    names = {"reason", "model"}  # an uploaded table's own names for other things
+    bare = client.get(f"/batches/{untested}/results.csv").text
+    both = [list(csv.DictReader(io.StringIO(file))) for file in (table.decode(), bare)]
+    assert all(names.isdisjoint(rows[0]) for rows in both)
+    assert both[0][0]["verdict_reason"]
+    assert [row["checks"] for row in both[0]] == [row["checks"] for row in both[1]]
     answer = confirmed(client, uploaded(client, table))
     assert answer.status_code == 303, answer.text
     batch = client.get(f"/v1/batches/{answer.headers['location'].rpartition('/')[2]}").json()

@@ -114,6 +114,17 @@ def test_the_table_counts_judgements_filters_by_them_and_sends_lines_to_a_queue(
         assert f"{count} of 3 lines" in page, query
         assert "(remove this filter)" in page
     assert "remove this filter" not in client.get(f"{path}?judged=perhaps").text
+    wrong = {"reviewer": "Cleo", "tag": "unsure the decision is wrong"}
+    opened = client.get(f"{path}?open=3")
+    assert 'value="unsure the decision is wrong"' in opened.text
+    client.post(f"/jobs/{ids[2]}/judgements", data={"csrf": token(opened)} | wrong)
+    assert "1 of 3 lines" in client.get(f"{path}?tag=decision-wrong").text
+    [judgement, *_] = csv.DictReader(io.StringIO(client.get(f"{path}/judgements.csv?texts=1").text))
+    assert judgement["tags"] == "the decision is wrong"
+    assert (judgement["text"], judgement["decision"]) == (
+        "post number 3 is quite friendly", "non-hateful",
+    )  # fmt: skip
+    assert "quite friendly" not in client.get(f"{path}/judgements.csv").text
     form = client.get(f"/queues?batch={batch_id}&line=2&line=3&sort=score")
     assert 'value="line=2&amp;line=3"' in form.text
     chosen = {"batch": batch_id, "query": "line=2&line=3", "name": "Chosen lines"}

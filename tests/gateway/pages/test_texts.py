@@ -112,7 +112,7 @@ def test_a_request_is_edited_and_its_versions_know_each_other(
         connection.execute(jobs.update().where(jobs.c.id == second).values(result=found))
     page = client.get(f"/jobs/{second}").text
     versions = page.partition('id="versions"')[2].partition("</ul>")[0]
-    assert "best score" not in versions
+    assert "best score of those that hold up 0.5<" in versions
     assert "problem found" in versions
     assert "succeeded" not in versions
     assert page.index('id="versions"') < page.index("Provenance")

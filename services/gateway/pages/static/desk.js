@@ -13,7 +13,7 @@ document.addEventListener("htmx:afterSwap", ({ target, detail }) => {
   const { line } = opened.dataset;
   const own = document.querySelector(`.results input[name=line][value="${line}"]`)?.closest("tr");
   const said = opened.querySelector("template");
-  if (said) own?.querySelector(".judged")?.replaceChildren(said.content);
+  if (said) own?.querySelector(".judged div")?.replaceChildren(said.content);
   if (detail.requestConfig.verb !== "get") return;
   history.replaceState(history.state, "", `#line-${line}`);
   here(own);
