@@ -251,6 +251,11 @@ class SystemComparison(Message):
     """Compares the report's results (new) with those of `against` (baseline). They are paired by
     `custom_id`, else by text and explained label. Results of one text and label are averaged."""
 
+    decision: str = Field(
+        default="",
+        description="which side is better, in one sentence: problems with a corrected p-value of "
+        "at most 0.05 decide first, then the score",
+    )
     pairs: Count
     unpaired_new: Count = Field(
         description="results of the report that match no result of `against`, and are left out"

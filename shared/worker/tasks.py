@@ -39,6 +39,7 @@ from shared.process.settings import settings
 from shared.process.telemetry import start_span
 from shared.queue.broker import AGAIN, app, is_batch, task_name
 from shared.queue.job_context import check_each
+from shared.reports.comparison_decision import decision_of
 from shared.reports.estimates import BatchStatistics, has_null, plan_of
 from shared.reports.gold_agreement import GoldResults
 from shared.reports.human_agreement import GivenJudgement, JudgedResults
@@ -200,7 +201,10 @@ def _compared(
         made = SystemResults(both, system.rows, against.rows, failed).comparison(asked)
         left_out = against.left_out + system.left_out
         found.append(made.model_copy(update={"left_out": dict(sorted(left_out.items()))}))
-    first, *more = over_systems(found)
+    first, *more = [
+        row.model_copy(update={"decision": decision_of(row.model_dump(mode="json"), metric)})
+        for row in over_systems(found)
+    ]
     return {"comparison": first, "further": tuple(more)}
 
 

@@ -115,7 +115,7 @@ def test_which_of_two_models_explains_better_and_how_sure(
         expect(finding).to_contain_text("Over 300 pairs the mean score of")
         names = [f"“batch …{one[-6:]}”" for one in (old, new)]
         expect(finding).to_contain_text("95 % interval")
-        expect(finding).to_contain_text(f"{names[1]} explains better than {names[0]}.")
+        expect(finding).to_contain_text(f"{names[1]} is better: its score is clearly better.")
         term = page.locator("button[popovertarget=term-words-paired]").first
         keys.enter(term)
         expect(page.locator("#term-words-paired")).to_be_visible()

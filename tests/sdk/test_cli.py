@@ -334,6 +334,7 @@ def test_a_rule_decides_how_a_comparison_ends(
         one[name] = None
     one |= {"higher": 0, "equal": 1, "lower": 2, "p_adjusted": 4e-4}
     comparison = {
+        "decision": "Do not switch to the new side: its score is clearly worse.",
         "pairs": 3,
         "unpaired_new": 0,
         "unpaired_baseline": 1,
@@ -345,7 +346,7 @@ def test_a_rule_decides_how_a_comparison_ends(
     typed.asked.clear()
     assert main(["compare", BATCH, BATCH]) == 0
     assert typed.asked.count("GET /v1/batches/ID") == 1  # of each batch once
-    assert "the baseline explains better than the new batch" in capsys.readouterr().out
+    assert "\nDo not switch to the new side" in capsys.readouterr().out
     assert main(["compare", BATCH, BATCH, "--fail-if", "low < -0.02"]) == WORSE
     assert main(["compare", BATCH, BATCH, "--fail-if", "high > 0"]) == 0
     assert main(["compare", BATCH, BATCH, "--fail-if", "nonsense"]) == WRONG

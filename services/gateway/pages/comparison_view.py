@@ -14,12 +14,12 @@ from services.gateway.pages.result_query import value_name
 from services.gateway.pages.terms import Term, terms
 from services.gateway.results.result_pairs import ComparedJob
 from shared.contracts.service import MetricContract
+from shared.reports.comparison_decision import decision_of, score_is_clear
 from shared.reports.pages.page_text import MarkedText, counted, significant
 from shared.reports.pages.report_design import Forest, ForestRow
 from shared.reports.pages.word_changes import WordChange, changes
 
 Json = Mapping[str, Any]
-LEVEL = 0.05
 WIDTH = 3.92  # of a 95 % interval, in standard errors
 POWER = 2.8  # standard errors from 0 of a difference that is found with power 0.8
 MOST_TEXTS = 1_000_000  # more are not suggested
@@ -126,14 +126,12 @@ def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> 
     score = result["differences"][0]
     gap = score["difference"]
     old, new = (f"“{name}”" for name in names)
-    p = max((p for name in P_VALUES if (p := score.get(name)) is not None), default=None)
-    is_clear = p is not None and p <= LEVEL
-    sentences = [_decision(result, old, new, metric, score_is_clear=is_clear)]
+    sentences = [decision_of(result, metric, (old, new))]
     if result["verdicts"]:
         sentences.append(_verdict_counts(result["verdicts"], old, new))
     if gap["value"] is None:
         return [*sentences, "No line has a score on both sides."]
-    sentences.append(_numbers(score, gap, old, new, is_clear=is_clear))
+    sentences.append(_numbers(score, gap, old, new, is_clear=score_is_clear(score)))
     if missing := result["pairs"] - score["pairs"]:
         sentences.append(_missing(missing, result["pairs"], result["bounds"]))
     texts = _texts_needed(gap) if sentences[0].startswith("No clear") else 0
@@ -141,36 +139,6 @@ def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> 
         size = f"a difference of {significant(abs(gap['value']))}"
         sentences.append(f"About {texts:,} texts are needed to distinguish {size} from chance.")
     return sentences
-
-
-P_VALUES = ("p_systems", "p_adjusted", "p_value")  # of the score: the largest one counts
-
-
-def _decision(
-    result: Json, old: str, new: str, metric: MetricContract, *, score_is_clear: bool
-) -> str:
-    """Return the decision. Problems that are clearly more or less frequent come before the
-    score."""
-    more, fewer = [], []
-    for problem in result.get("problems", ()):
-        if problem["p_adjusted"] is not None and problem["p_adjusted"] <= LEVEL:
-            gained, lost = problem["only_new"], problem["only_baseline"]
-            phrase = metric.problems.get(problem["problem"], problem["problem"])
-            change = f"“{phrase}” is solved in {counted(lost, 'pair')} and new in {gained:,}"
-            (more if gained > lost else fewer).append(f"{change} (a clear difference)")
-    higher_is_better = metric.report.model_fields["direction"].default != "lower_is_better"
-    gap = result["differences"][0]["difference"]["value"]
-    is_better = gap is not None and (gap > 0) == higher_is_better
-    if score_is_clear and not is_better:
-        more.append(f"the score of {new} is clearly worse")
-    elif score_is_clear and (fewer or not more):  # a better score does not outweigh new problems
-        fewer.append("its score is clearly better")
-    if not more and not fewer:
-        return f"No clear difference between {old} and {new}."
-    lead = f"Do not switch to {new}" if more else f"{new} is better"
-    if more and fewer:
-        lead = "Mixed"
-    return f"{lead}: {'. But '.join('; '.join(part) for part in (more, fewer) if part)}."
 
 
 def _verdict_counts(verdicts: Sequence[Json], old: str, new: str) -> str:
@@ -198,7 +166,7 @@ def _numbers(score: Json, gap: Json, old: str, new: str, *, is_clear: bool) -> s
     )
     way = "higher" if gap["value"] > 0 else "lower"
     return (
-        f"Over {counted(score['pairs'], 'pair')} with both scores the mean score of {new} is "
+        f"Over {counted(score['pairs'], 'pair')} the mean score of {new} is "
         f"{significant(abs(gap['value']))} {way} than that of {old}{ends}. "
         f"This is {'a' if is_clear else 'not a'} clear difference. "
         f"The score rises in {counted(score['higher'], 'pair')} and falls in {score['lower']:,}."

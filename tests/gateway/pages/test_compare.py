@@ -69,6 +69,7 @@ def test_the_numbers_are_the_reports_and_verdicts_lead_to_their_pairs(
     with engine.connect() as connection:
         query = select(jobs.c.result).where(jobs.c.metric == "hatexscore-report")
         found = connection.execute(query).scalar_one()["comparison"]
+    assert found["decision"].endswith("etween the baseline and the new side.")
     score = found["differences"][0]
     assert score["difference"]["value"] == pytest.approx(sum((0.3, 0.3, 0.3, 0.05, 0.4, 0.4)) / 6)
     assert (score["new"] - score["baseline"]) == pytest.approx(score["difference"]["value"])

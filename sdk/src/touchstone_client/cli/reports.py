@@ -362,7 +362,7 @@ def compare(
         output.line(f"the new batch is {new}; the baseline is {baseline}")
         address = urlencode({"baseline": baseline, "new": new})
         output.line(f"this comparison as a web page: /compare?{address}")
-        output.line(in_words(comparison, is_higher_better=_is_higher_better(first)))
+        output.line(comparison.decision)
         _show_comparison(comparison, pairs, output)
         if by is not None:
             output.line("")
@@ -448,33 +448,12 @@ def _value_name(by: str, value: str) -> str:
     return language_name(value) if by == "language" else value
 
 
-def _is_higher_better(batch: Any) -> bool:
-    """Return True if a higher score is better, as stated in the first result."""
-    for line in batch.results():
-        if isinstance(line.result, Result):
-            return bool(line.result.direction != "lower_is_better")
-    return True
-
-
 def _change(pair: Any) -> dict[str, Any]:
     """Return a pair with its custom id. If the two lines have no common custom id, use the ids of
     their jobs."""
     name = pair.custom_id or f"{pair.new_job}, {pair.baseline_job}"
     sides = {"new": pair.new, "baseline": pair.baseline}
     return {"custom_id": name, **sides, "difference": pair.difference}
-
-
-def in_words(comparison: Any, *, is_higher_better: bool) -> str:
-    """Return a sentence about which system explains better. It names one only if the interval
-    excludes 0."""
-    gap = comparison.differences[0].difference
-    if gap.value is None:
-        return "no text has a score in both batches"
-    if gap.low is None or gap.high is None or gap.low <= 0 <= gap.high:
-        return "the data do not show which of the two explains better"
-    sides = ("the new batch", "the baseline")
-    better, other = sides if (gap.value > 0) == is_higher_better else sides[::-1]
-    return f"{better} explains better than {other} by {abs(gap.value):.3f}"
 
 
 def _show_comparison(comparison: Any, pairs: list[dict[str, Any]], output: Output) -> None:
