@@ -5514,6 +5514,12 @@ class StudyPlan(Message):
 
 
 class SystemComparison(Shown):
+    decision: Annotated[
+        str,
+        Field(
+            description='which side is better, in one sentence: problems with a corrected p-value of at most 0.05 decide first, then the score'
+        ),
+    ] = ''
     pairs: int
     unpaired_new: Annotated[
         int,
