@@ -276,7 +276,7 @@ def test_a_phone_opens_a_line_over_the_list_with_its_answers_in_view(
     url, path = row_batch
     page = visits(url, viewport=PHONE)
     page.goto(f"{path}?sort=line")
-    page.locator(".results th a").first.click()
+    page.locator(".results tbody th a").first.click()
     for key in ("a", "d", "u"):
         expect(page.locator(f"#desk [data-key={key}]")).to_be_in_viewport(ratio=1)
     expect(page.locator("#desk [data-next]")).to_be_in_viewport(ratio=1)
