@@ -27,7 +27,8 @@ def decision_of(
     """Return the decision. Problems that are clearly more or less frequent come before the score.
     `comparison` is a `SystemComparison` as JSON, and `names` are (baseline, new)."""
     old, new = names
-    more, fewer = [], []
+    more: list[str] = []
+    fewer: list[str] = []
     for problem in comparison.get("problems", ()):
         if problem["p_adjusted"] is not None and problem["p_adjusted"] <= LEVEL:
             gained, lost = problem["only_new"], problem["only_baseline"]
