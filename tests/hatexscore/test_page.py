@@ -325,6 +325,14 @@ def test_the_lens_says_why_it_has_no_answer(words: str) -> None:
     assert answer.why
 
 
+def test_an_invented_quote_is_no_quote_of_the_post() -> None:
+    said = 'It is hateful because of "visitors from far away".'
+    request = HatexscoreRequest(text=POST, explanation=said, decision="hateful")
+    with bound(FakeClassifier(surely)):
+        report = score(request)
+    assert "no control: the explanation quotes nothing that is in the post" in report.warnings
+
+
 @pytest.mark.parametrize("words", ["not in it", ".*", ",,,"])
 def test_the_lens_says_that_words_are_not_in_the_post(words: str) -> None:
     request = HatexscoreRequest(text=POST, explanation="It is hateful.", decision="hateful")

@@ -329,6 +329,17 @@ def test_views_are_their_tenants_own(opens: Opens) -> None:
         assert other.get(path).status_code == 404
 
 
+def test_failed_checks_stand_first(client: httpx.Client, engine: Engine) -> None:
+    batch_id, [job_id] = make_batch(engine, [0.9])
+    with engine.begin() as connection:
+        result = connection.execute(select(jobs.c.result)).scalar_one()
+        result["checks"][2] |= {"outcome": "failed"}
+        connection.execute(jobs.update().where(jobs.c.id == job_id).values(result=result))
+    shown = client.get(f"/batches/{batch_id}?open=1").text
+    outcomes = re.findall(r'class="check (\w+)', shown)
+    assert outcomes[:2] == ["failed", "passed"], shown[shown.index("<article") :]
+
+
 def test_a_line_is_opened_as_a_page_or_as_a_part_of_one(
     client: httpx.Client, engine: Engine
 ) -> None:
