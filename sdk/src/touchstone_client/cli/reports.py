@@ -387,10 +387,11 @@ def _comparison(
     """Return a report on the new side, with its comparison with the baseline. If `margin` is not
     0, the report plans how many texts would rule out this loss."""
     new, baseline = sides
-    options: dict[str, Any] = {"by": [by]} if by is not None else {}
-    options |= {"plan": {"effect": margin}} if margin else {}
+    fields: Any = {**new, "against": baseline}
+    fields |= {"by": [by]} if by is not None else {}
+    fields |= {"plan": {"effect": margin}} if margin else {}
     with _by_errors(by):
-        return ts.reports.make(metric, **new, against=baseline, **options)
+        return ts.reports.make(metric, **fields)
 
 
 @app.command
