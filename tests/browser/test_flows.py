@@ -78,7 +78,7 @@ def test_the_ten_worst_of_two_thousand_by_model_and_reason(
         keys.choose(page.locator("[name=model]"), "model 1")
         keys.enter(page.get_by_role("button", name="Filter"), back=True)
         expect(page.locator(".chips")).to_contain_text("of 2\u202f000 lines:")
-        keys.enter(page.locator(".results").get_by_role("link", name="Score", exact=True))
+        keys.enter(page.locator(".results").get_by_role("link", name="Score, 0 to 1"))
         expect(page.locator("[aria-sort=ascending]")).to_have_count(1)
         for _ in worst:
             keys.press("j", "x")
@@ -105,8 +105,8 @@ def test_which_of_two_models_explains_better_and_how_sure(
         page = keys.page
         page.goto("/")
         keys.follow(page.get_by_role("link", name="Compare", exact=True))
-        keys.choose(page.locator("#left"), old)
-        keys.choose(page.locator("#right"), new)
+        keys.choose(page.locator("#baseline"), old)
+        keys.choose(page.locator("#new"), new)
         keys.follow(page.get_by_role("button", name="Compare"))
         if not number:
             expect(page.locator("#live")).to_contain_text("is being computed")

@@ -23,8 +23,8 @@ def test_two_batches_are_compared_without_javascript(
     old, new = make_batch(engine, OLD)[0], make_batch(engine, NEW)[0]
     page = visits(open_gateway, java_script_enabled=False)
     page.goto("/compare")
-    page.locator("#left").select_option(old)
-    page.locator("#right").select_option(new)
+    page.locator("#baseline").select_option(old)
+    page.locator("#new").select_option(new)
     page.get_by_role("button", name="Compare").click()
     expect(page.locator("#live")).to_contain_text("is being computed")
     run_reports(engine)

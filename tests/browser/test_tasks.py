@@ -258,7 +258,9 @@ def test_a_line_is_disagreed_with_and_the_judgement_exported(analyst: Analyst, m
     analyst.click(desk.get_by_role("button", name="Disagree"))
     expect(desk.locator("[role=status]")).to_have_text("Your answer: disagree.")
     with page.expect_download() as download:
-        analyst.click(page.locator("li", has_text="Judgements").get_by_role("link", name="CSV"))
+        analyst.click(
+            page.locator("li", has_text="Judgements").get_by_role("link", name="CSV").first
+        )
     with download.value.path().open(encoding="utf-8") as file:
         assert [row["verdict"] for row in csv.DictReader(file)] == ["disagree"]
     assert analyst.clicks == 4
@@ -278,8 +280,8 @@ def test_two_systems_are_decided_on(analyst: Analyst, engine: Engine) -> None:
     page = analyst.page
     old, new = (make_batch(engine, [0.5, 0.5, 0.6, value])[0] for value in (0.4, 0.5))
     page.goto("/compare")
-    analyst.choose(page.locator("#left"), old)
-    analyst.choose(page.locator("#right"), new)
+    analyst.choose(page.locator("#baseline"), old)
+    analyst.choose(page.locator("#new"), new)
     analyst.click(page.get_by_role("button", name="Compare"))
     run_reports(engine)
     expect(page.locator(".finding .first")).to_contain_text("No clear difference between")

@@ -13,7 +13,7 @@ from services.ice.contract import IceRequest
 from services.ice.metric import SERVICE
 from services.ice.report import IceResult
 from shared.contracts.calls import AttributionMethod, Attributions, Example, Tokens
-from shared.contracts.errors import BadInput, DegenerateInput, TooManyRows
+from shared.contracts.errors import BadInput, TooManyRows
 from shared.contracts.judgement import Judgement, unread, with_mass
 from shared.models.ports import Floats
 from shared.statistics import lime
@@ -310,8 +310,10 @@ def test_what_words_cannot_be_is_said() -> None:
     for fields in ({"operators": ["mask_unk"]}, {"eligible": "all"}, {"variant": "reference"}):
         with pytest.raises(ValueError, match="needs rows of tokens"):
             request(attribution="lime", **fields)
-    with planted(), pytest.raises(DegenerateInput, match="the spans contain no word"):
-        score(request("w1  w2", rationale=[{"start": 2, "end": 4}]))
+    with planted():
+        report = score(request("w1  w2", rationale=[{"start": 2, "end": 4}]))
+    assert report.score is None
+    assert "no-words" in {reason.code for reason in report.reasons}
 
 
 def test_a_pair_has_words_too() -> None:

@@ -167,8 +167,8 @@ def quoting(text: str) -> Any:
 def sor(post: str, statement: str, policy: str | None = None, language: str = "auto") -> Any:
     """The whole reading of a statement, beside its post and beside another one."""
     request = SorRequest(
-        text=without_halves(post) or "x",
-        statement=without_halves(statement) or "x",
+        text="x" + without_halves(post),
+        statement="x" + without_halves(statement),  # a text of marks alone is refused as blank
         policy=None if policy is None else without_halves(policy),
         language=language,
     )

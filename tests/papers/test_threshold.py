@@ -26,8 +26,9 @@ ROWS = [
 METRIC = HateXScore()
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _reader() -> Iterator[None]:
+@pytest.fixture(autouse=True)
+def _unbound() -> Iterator[None]:
+    """The folder's fixture of this name takes the models away; these tests need the reader."""
     with binding(shipped_models()):
         yield
 

@@ -156,7 +156,6 @@ def test_a_store_that_hangs_stops_nothing_else(
         return real(*arguments, **options)
 
     monkeypatch.setattr(file_store_watch, "LOOK_SECONDS", 0.1)
-    monkeypatch.setattr(file_store_watch, "PATIENCE_SECONDS", 0.1)
     with (
         serving(chosen.model_copy(update={"authentication": "none"})) as url,
         httpx.Client(base_url=url, timeout=SECONDS) as client,
@@ -171,6 +170,7 @@ def test_a_store_that_hangs_stops_nothing_else(
                     assert reading.acquire(timeout=SECONDS)
                 # only now: once a check has hung, no further download reads
                 patch.setattr(FileStore, "check", lambda _: released.wait(SECONDS))
+                patch.setattr(file_store_watch, "PATIENCE_SECONDS", 0.1)
                 eventually(lambda: client.get("/readyz").json()["files"] == HANGS)
                 assert client.get("/v1/files").status_code == 200
                 refused = client.get(path)

@@ -48,3 +48,21 @@ document.addEventListener("click", async (event) => {
 });
 document.addEventListener("touchstone:changed", offerCopies);
 offerCopies();
+
+// The first answer asks for the reviewer's name, and is sent once the name is there.
+let unsent;  // the answer that waits for the name
+document.addEventListener("click", (event) => {
+  const button = event.target.closest?.(".opened [data-reads]"), name = button?.form?.elements.reviewer;
+  if (event.defaultPrevented || !name || name.value.trim()) return;
+  event.preventDefault();
+  event.stopPropagation();
+  unsent = button;
+  name.focus();
+  say("Enter your name once, then press Enter. Your answer is saved under it.");
+}, true);
+document.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || !event.target.matches?.(".opened [name=reviewer]")) return;
+  event.preventDefault();
+  event.target.blur();
+  unsent?.click();
+}, true);

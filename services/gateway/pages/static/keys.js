@@ -92,15 +92,8 @@ const help = () => {
 const isField = (target) => target.closest?.("textarea, select, [contenteditable], dialog")
   || (target.matches?.("input") && !["checkbox", "radio", "button"].includes(target.type));
 
-let unsent;  // the answer that waits for the reviewer's name
 document.addEventListener("keydown", (event) => {
   const form = event.target.form;
-  if (event.key === "Enter" && event.target.matches?.(".opened [name=reviewer]")) {
-    event.preventDefault();
-    event.target.blur();
-    unsent?.click();
-    return;
-  }
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && form?.id === "trial") {
     event.preventDefault();
     form.requestSubmit(form.querySelector("[value=score]"));
@@ -125,15 +118,4 @@ document.addEventListener("click", (event) => {
   event.preventDefault();
   event.stopPropagation();
   say("Show the texts first: press t or “Show texts”.");
-}, true);
-
-// The first answer asks for the reviewer's name, and is sent once the name is there.
-document.addEventListener("click", (event) => {
-  const button = event.target.closest?.(".opened [data-reads]"), name = button?.form?.elements.reviewer;
-  if (event.defaultPrevented || !name || name.value.trim()) return;
-  event.preventDefault();
-  event.stopPropagation();
-  unsent = button;
-  name.focus();
-  say("Enter your name once, then press Enter. Your answer is saved under it.");
 }, true);
