@@ -89,7 +89,7 @@ def test_the_ten_worst_of_two_thousand_by_model_and_reason(
             keys.press("Enter")
         found = rows_of(download.value.path())
         assert sorted(int(row["line"]) for row in found) == sorted(worst)
-        assert {row["model"] for row in found} == {"model 1"}
+        assert {row["judge_model"] for row in found} == {"model 1"}
 
 
 @pytest.mark.full
