@@ -143,7 +143,11 @@ def unlabelled_words(connection: Connection, view: ResultQuery) -> dict[str, tup
         for selection in (untested, view.any_failure.filter)
     )
     lines = {count.value: count.rows for count in every}
-    return {count.value: (count.rows, lines[count.value]) for count in counts if count.value}
+    return {
+        count.value: (count.rows, lines.get(count.value, count.rows))  # of 51 decisions at most
+        for count in counts
+        if count.value
+    }
 
 
 def folded_words(connection: Connection, view: ResultQuery, words: Sequence[str]) -> dict[str, int]:

@@ -134,8 +134,7 @@ def _sentences(result: Json, names: tuple[str, str], metric: MetricContract) -> 
     sentences.append(_numbers(score, gap, old, new, is_clear=score_is_clear(score)))
     if missing := result["pairs"] - score["pairs"]:
         sentences.append(_missing(missing, result["pairs"], result["bounds"]))
-    texts = _texts_needed(gap) if sentences[0].startswith("No clear") else 0
-    if texts:
+    if not score_is_clear(score) and (texts := _texts_needed(gap)):
         size = f"a difference of {significant(abs(gap['value']))}"
         sentences.append(f"About {texts:,} texts are needed to distinguish {size} from chance.")
     return sentences

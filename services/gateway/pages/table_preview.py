@@ -112,7 +112,7 @@ class TableFaults:
             unmapped = [name for name in (*needed, *absent) if name not in how.columns]
             self.missing |= dict.fromkeys(unmapped)
         else:
-            name, said = named_fault(error, body)
+            name, said = named_fault(error, body, self.contract)
             column = how.columns.get(name) or how.columns.get(name.partition(".")[0])
             quoted = said if VALUES_OF in said else f"{said}{_cell(row, column)}"
             if quoted not in self.by_kind and repeats(
@@ -152,15 +152,18 @@ def unknown_model(body: Mapping[str, Any], models: Collection[str]) -> str:
     )
 
 
-def named_fault(error: ValidationError, body: dict[str, Any]) -> tuple[str, str]:
+def named_fault(
+    error: ValidationError, body: dict[str, Any], contract: MetricContract
+) -> tuple[str, str]:
     """Return the path of the invalid field, at most two levels deep, and the error message in words
     for a table."""
     first = validation_problem(error, body)["errors"][0]
     place, detail = first["pointer"].lstrip("#/"), first["detail"]
-    value = str(body.get(place, ""))
-    if detail == "Field required":
+    value = body.get(place)
+    has_choices = any(field.name == place and field.choices for field in contract.form)
+    if value is None and place in contract.request.model_fields:
         detail = "the cell is empty"
-    elif "accepted words" in detail and len(value) < LONG_CELL:
+    elif has_choices and len(str(value)) < LONG_CELL:
         detail = f"choose under “{VALUES_OF}{place}” what {value} means, or choose another column"
     return ".".join(place.split("/")[:2]), f"{place}: {detail}"
 
@@ -254,7 +257,7 @@ class TableLines:
             body, custom_id = mapping.body(row, self.contract), mapping.custom_id(row, count)
             error = validation_error(self.contract, body)
             fault = unknown_model(body, models) or ids.fault(custom_id)
-            fault = named_fault(error, body)[1] if error else fault
+            fault = named_fault(error, body, self.contract)[1] if error else fault
             if not fault:
                 self.is_private |= bool(body.get("do_not_store_text"))
                 yield custom_id, body

@@ -230,6 +230,21 @@ def test_a_label_without_a_class_is_placed_by_choice_in_all_its_lines(
     assert [getattr(body, "decision_class", "") for body in bodies] == ["non-hateful"] * 3
 
 
+def test_a_label_without_a_class_beside_more_labels_than_are_counted(
+    client: httpx.Client, engine: Engine
+) -> None:
+    batch_id, _ = make_batch(engine, [line / 60 for line in range(53)])
+    change = (
+        "UPDATE result_facts SET decision_sent = 'label ' || line, facets = CASE line WHEN 53 "
+        "THEN ARRAY['untested=judge-has-no-such-label'] ELSE '{}' END"
+    )
+    with engine.begin() as connection:
+        result_facts.write_of_lines(connection, fact_plan, 53, batch_id)
+        connection.execute(text(change))
+    page = client.get(f"/batches/{batch_id}").text
+    assert "1: <bdi>judge has no such label: label 53</bdi>" in page
+
+
 def test_a_language_that_is_none_is_refused_in_place(client: httpx.Client, untested: str) -> None:
     page = client.get(f"/batches/{untested}")
     sent = {
