@@ -97,6 +97,11 @@ class AnswerUnread(ScoringError):
     (`readable_answers`). The detail quotes nothing from the answer."""
 
 
+class Redirected(BadInput, AnswerUnread):
+    """A server answers with a redirect. In a test of abilities this counts as a missing ability,
+    like an unknown path. For a job it counts as an answer that cannot be read."""
+
+
 @contextlib.contextmanager
 def readable_answers(model: str) -> Iterator[None]:
     """Convert AnswerUnread in this block to Unavailable with the model's name."""
@@ -168,7 +173,7 @@ class Connection:
     Raises ModelNotReady if the server is unreachable or too busy, Unavailable if it answers with
     status 500 or rejects the key, and TextTooLong if the text is too long. Raises BadInput if the
     server rejects the request; the message quotes it unless the job is private. Raises AnswerUnread
-    for an answer that is not JSON.
+    for an answer that is not JSON, and Redirected for a redirect.
     """
 
     def __init__(self, entry: ModelEntry) -> None:
@@ -258,10 +263,9 @@ class Connection:
     def _to_error(self, response: httpx.Response) -> ScoringError:
         status, server = response.status_code, f"the server of {self.name!r}"
         if status < 400:
-            return BadInput(
+            return Redirected(
                 f"{server} answered with a redirect (status {status}); set the final "
-                "address in the model's entry",
-                pointer="/model",
+                "address in the model's entry"
             )
         if status in (401, 403):  # its message may repeat the key
             return Unavailable(f"{server} rejects the key (status {status}); set a valid key")

@@ -24,7 +24,7 @@ from shared.models import server_connection
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.openai.protocol import CHAT, Dialect
 from shared.models.openai.server_builds import names_a_build
-from shared.models.server_connection import Address, AnswerUnread, Connection
+from shared.models.server_connection import Address, AnswerUnread, Connection, Redirected
 from shared.queue.job_context import JobContext, use_context
 from tests.patience import SECONDS, eventually
 from tests.shared.models.openai.recorded import Recorded, recordings
@@ -260,7 +260,7 @@ def test_an_answer_that_is_cut_is_asked_again(
     [
         ("openai/2026-11/quota_used_up", BadInput, "quota or credit is used up"),
         ("openai/2026-11/credit_used_up", BadInput, "quota or credit is used up"),
-        ("openai/2026-11/redirect", BadInput, "redirect"),
+        ("openai/2026-11/redirect", Redirected, "redirect"),
         ("openai/2026-11/malformed", AnswerUnread, "not return JSON"),
         ("openai/2026-11/too_long", TextTooLong, "8192 tokens"),
         ("vllm/0.33/too_long", TextTooLong, "1014 tokens"),

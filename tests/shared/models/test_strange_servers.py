@@ -15,6 +15,7 @@ import pytest
 from shared.contracts.calls import Example
 from shared.contracts.errors import ScoringError, Unavailable
 from shared.contracts.judgement import Judgement
+from shared.contracts.problems import problem
 from shared.models.catalogue.entry import ModelEntry
 from shared.models.classification import ServedClassifier
 from shared.models.openai.labels import make_question
@@ -97,6 +98,33 @@ def test_an_answer_that_is_none_is_the_reason(
     assert reason in (record.error or "")
     with pytest.raises(ScoringError):
         judged(url)
+
+
+@pytest.mark.parametrize("every_path", [True, False])
+def test_a_redirect_is_no_fault_of_the_caller(serving: Serving, every_path: bool) -> None:
+    own = entry(serving(b"", every_path=every_path, status=302))
+    record = probe(own)
+    assert (record.is_usable, record.is_away) == (False, False)
+    assert "redirect (status 302); set the final address" in (record.error or "")
+    with pytest.raises(Unavailable, match="redirect") as caught:
+        ServedLanguageModel(own).judgements([Example(text="A text")])
+    assert str(problem(caught.value)["type"]).endswith("#unavailable")
+
+
+class OnlyChat(Strange):
+    """Every other path is redirected, for example to a log-in page."""
+
+    def answer(self, path: str, body: dict[str, Any], headers: dict[str, str]) -> Reply:
+        if path.endswith("/chat/completions"):
+            return super().answer(path, body, headers)
+        return 302, {}, b""
+
+
+def test_a_path_that_is_redirected_is_a_missing_ability() -> None:
+    with listening(OnlyChat(chat(("yes", -0.1), ("no", -2.5)))) as url:
+        [judgement] = ServedLanguageModel(entry(url)).judgements([Example(text="A text")])
+    assert judgement.probabilities is not None
+    assert dict(zip(judgement.labels, judgement.probabilities, strict=True))["hateful"] > 0.5
 
 
 NO_ANSWERS = (
