@@ -18,6 +18,7 @@ from cli.models import entries
 from cli.models.additions import PICKLED, addition, read_catalogue
 from cli.models.download import download_model
 from cli.models.hub import CommandError
+from cli.stack.folder import is_acquired
 from services.inference.weights.folder import (
     PICKLE,
     demand_usable,
@@ -55,6 +56,10 @@ NOWHERE = (
     "no service is running in {folder}, so there is nothing to reload: a service reads "
     "models.toml when it starts. For a service in another folder add --var FOLDER, for one "
     f"on another machine set REDIS_URL; {WITH_COMPOSE}"
+)
+STARTING = (
+    "the service of {folder} is still starting, or is stopping. Run `touchstone models reload` "
+    "again once `make serve` prints the address that it listens on"
 )
 PROTOCOLS = ("vllm", "sglang", "tei", "infinity")  # kserve-v2 needs a table of its own
 ACTIVATIONS = ("softmax", "sigmoid", "one-output")
@@ -344,7 +349,8 @@ def request_reload(options: argparse.Namespace, startup_settings: Settings) -> i
         environment_default("REDIS_URL", local["redis_url"])
         settings.cache_clear()
     elif environment_value("REDIS_URL") is None:
-        raise CommandError(NOWHERE.format(folder=folder))
+        message = STARTING if is_acquired(folder) else NOWHERE
+        raise CommandError(message.format(folder=folder))
     try:
         reload.request_reload()
     except RedisError as error:

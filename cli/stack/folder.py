@@ -58,6 +58,17 @@ def acquire_folder(folder: Path) -> Iterator[None]:
         yield
 
 
+def is_acquired(folder: Path) -> bool:
+    """Return True if a process holds the lock of this folder: a service that runs, starts or
+    stops."""
+    try:
+        with (folder / "lock").open() as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return isinstance(error, BlockingIOError)
+    return False
+
+
 def check_port_free(host: str, port: int) -> None:
     """Raise NotReady if another process already listens on this port."""
     with socket.socket() as probe:

@@ -36,6 +36,7 @@ from shared.models.catalogue.catalogue import load_catalogue
 from shared.process.settings import Settings
 
 ALL_SERVICES = ServiceNames()
+STACK_FILE = "stack.json"  # in the data folder, while the service is ready
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,7 @@ def running(
     check(settings)
     with ExitStack() as held:
         held.enter_context(acquire_folder(folder))
+        (folder / STACK_FILE).unlink(missing_ok=True)  # of a service that was killed
         say("PostgreSQL")
         postgres = None if settings.names_servers else Postgres(folder / "postgres", private=True)
         close(folder)  # PostgreSQL's package had opened it
@@ -124,10 +126,9 @@ def check_exposure(settings: Settings, database_url: str) -> None:
 
 @contextmanager
 def _stack_file(stack: Stack) -> Iterator[None]:
-    """Write the addresses to `stack.json` for other processes while the stack runs."""
+    """Write the addresses to `STACK_FILE` for other processes while the stack runs."""
     note = {"url": stack.url, "redis_url": stack.redis_url, "database_url": stack.database_url}
-    target = stack.folder / "stack.json"
-    target.unlink(missing_ok=True)
+    target = stack.folder / STACK_FILE
     target.touch(mode=0o600)
     target.write_text(json.dumps(note))
     try:

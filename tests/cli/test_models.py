@@ -20,6 +20,7 @@ from cli.models import command as models_command
 from cli.models.check import RUNTIME_BYTES, memory
 from cli.models.entries import replace as replace_entry
 from cli.models.entries import set_key
+from cli.stack.folder import acquire_folder
 from shared.models.catalogue.catalogue import load_catalogue
 from shared.models.catalogue.checkpoint import folder_sha256
 from shared.process.settings import disable_download, settings
@@ -471,6 +472,29 @@ def test_the_service_of_another_machine_is_not_asked_through_a_local_folder(
         monkeypatch.delenv("REDIS_URL", raising=False)
         assert models_command.main(["reload", *told]) == 0
     assert len(asked) == 3
+
+
+@pytest.mark.parametrize("is_being_written", [False, True])
+def test_a_service_that_is_starting_is_not_taken_for_none(
+    place: Path,
+    is_being_written: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("REDIS_URL", "TOUCHSTONE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(place)
+    folder = place / "var"
+    folder.mkdir()
+    if is_being_written:
+        (folder / "stack.json").touch()
+    with acquire_folder(folder):
+        assert models_command.main(["reload"]) == 1
+        said = capsys.readouterr().err
+        assert "the service of var is still starting" in said
+        assert "Run `touchstone models reload` again" in said
+    assert models_command.main(["reload"]) == 1  # its lock remains, but nobody holds it
+    assert "no service is running in var" in capsys.readouterr().err
 
 
 def test_keys_are_set_in_their_block_and_comments_stay(tmp_path: Path) -> None:

@@ -17,10 +17,11 @@ from rich.console import Console
 from cli.stack import servers, startup
 from cli.stack.__main__ import main as stack
 from cli.stack.folder import NotReady
+from cli.stack.stack import running
 from services.gateway.__main__ import main as gateway
 from services.scheduler.__main__ import main as scheduler
 from services.worker import main as worker
-from shared.process.settings import settings
+from shared.process.settings import Settings, settings
 from tests.deployment.manifests import ROOT
 from tests.patience import eventually
 
@@ -89,6 +90,25 @@ def test_nothing_is_said_to_be_waited_for_once_it_is_over(monkeypatch: pytest.Mo
         eventually(lambda: pipe.getvalue().count("waiting for PostgreSQL, ") > 2)
         over.set()
         eventually(lambda: not any("repeat" in one.name for one in threading.enumerate()))
+
+
+def test_the_addresses_of_a_killed_service_are_gone_once_the_next_one_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Otherwise commands would use them until the next service is ready."""
+    note, seen = tmp_path / "stack.json", list[bool]()
+    note.write_text("{}", "utf-8")
+
+    def postgres(*_: object, **__: object) -> None:
+        seen.append(note.exists())
+        raise NotReady("not in this test")
+
+    monkeypatch.setattr("cli.stack.stack.Postgres", postgres)
+    for name in ("DATABASE_URL", "REDIS_URL"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(NotReady, match="not in this test"), running(tmp_path, Settings(port=0)):
+        pass
+    assert seen == [False]
 
 
 def test_the_folder_is_closed_while_postgresql_starts(
