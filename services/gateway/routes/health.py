@@ -23,7 +23,7 @@ from services.gateway.refusals import problem_response
 from services.gateway.server import render_metrics
 from services.gateway.state import Gateway, State, requires_key
 from services.gateway.views import ALWAYS_SENT, ListPage, ProblemSchema, error_responses
-from shared.contracts.errors import BadInput, ModelState, NotThere, Unavailable
+from shared.contracts.errors import ModelState, NotThere, Unavailable
 from shared.contracts.problems import make
 from shared.models import server_records
 from shared.models.catalogue.availability import Status, read_statuses
@@ -183,8 +183,6 @@ def list_models(
     outputs become probabilities. Both are null if the model's files are not on this disk.
     `warnings` are in every report of the model."""
     cards = sorted(_model_list(gateway), key=lambda card: str(card["id"]))
-    if after is not None and all(card["id"] != after for card in cards):
-        raise BadInput(f"there is no model {after!r} to continue after", pointer="/after")
     rest = [card for card in cards if id in (None, card["id"]) and card["id"] > (after or "")]
     return JSONResponse(list_json(rest[:limit], has_more=len(rest) > limit))
 
