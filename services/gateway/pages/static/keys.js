@@ -111,8 +111,8 @@ document.addEventListener("keydown", (event) => {
   act(typed);
 });
 
-// Nobody judges what nobody has read, by keys or mouse.
-document.addEventListener("click", (event) => {
+// Nobody judges what nobody has read, by keys or mouse: heard before the desk asks for a name.
+window.addEventListener("click", (event) => {
   const hidden = ":root:not([data-revealed]) .sensitive.block";
   if (!event.target.closest?.("[data-reads]") || !document.querySelector(hidden)) return;
   event.preventDefault();
